@@ -1,1 +1,1 @@
-//! Under construction.
+//! Solving endgame tables, and proving them.

@@ -1,0 +1,114 @@
+//! The command line: one module for each subcommand, and what they share.
+
+mod completions;
+mod failure;
+mod json;
+mod moves;
+mod output;
+mod perft;
+mod position;
+mod variants;
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use dambase_rules::Variant;
+
+use failure::Outcome;
+
+/// Perfect endgame databases for fourteen codes of draughts.
+///
+/// Distances are in plies: one ply is one move of one side. Values (win, loss, draw) are for the
+/// side to move; endless play is a draw.
+#[derive(Debug, Parser)]
+#[command(name = "dambase", version, about, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Moves(moves::Moves),
+    Perft(perft::Perft),
+    Variants(variants::Variants),
+    Completions(completions::Completions),
+}
+
+/// Runs a parsed command line.
+pub(crate) fn run(cli: Cli) -> Outcome {
+    match cli.command {
+        Command::Moves(c) => c.run(),
+        Command::Perft(c) => c.run(),
+        Command::Variants(c) => c.run(),
+        Command::Completions(c) => c.run(),
+    }
+}
+
+/// The code, the first argument of most commands.
+#[derive(Clone, Copy, Debug, Args)]
+struct Code {
+    /// The code of draughts, see `dambase variants`
+    #[arg(value_name = "VARIANT", value_parser = VariantParser, hide_possible_values = true)]
+    variant: Variant,
+}
+
+/// The directory of the tables.
+#[derive(Clone, Debug, Args)]
+struct Directory {
+    /// Directory of the tables; those of one code are in a directory of its name inside
+    #[arg(long, value_name = "DIR", default_value = "egdb", env = "DAMBASE_DIR")]
+    dir: PathBuf,
+}
+
+/// Reads a [`Variant`] and offers the names for completion.
+#[derive(Clone, Debug)]
+struct VariantParser;
+
+impl TypedValueParser for VariantParser {
+    type Value = Variant;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Variant, clap::Error> {
+        value.to_string_lossy().parse::<Variant>().map_err(|e| {
+            let text = format!("{e}\nhelp: run \"dambase variants\" for what each of them is\n");
+            clap::Error::raw(clap::error::ErrorKind::InvalidValue, text).with_cmd(command)
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(
+            Variant::ALL.iter().map(|v| PossibleValue::new(v.name())),
+        ))
+    }
+}
+
+/// A count with its digits in groups of three.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(c);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

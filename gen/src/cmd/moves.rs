@@ -1,0 +1,65 @@
+//! `dambase moves`: the legal moves of a position, without tables.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::failure::Outcome;
+use super::json::MoveJson;
+use super::output::Output;
+use super::{Code, position};
+
+/// List the legal moves of a position; no tables are needed
+///
+/// Each distinct move is listed once: captures by different routes that agree in start, end,
+/// captured squares and crowning are one move.
+#[derive(Debug, Args)]
+pub(super) struct Moves {
+    #[command(flatten)]
+    code: Code,
+    /// The position, for example "W:W18,K24:B12"
+    fen: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct MovesJson {
+    fen: String,
+    variant: &'static str,
+    moves: Vec<MoveJson>,
+}
+
+impl Moves {
+    pub(super) fn run(self) -> Outcome {
+        let mut out = Output::new();
+        let p = position::parse(self.code.variant, &self.fen, self.json, &mut out)?;
+        let moves = p.legal_moves();
+        let moves: Vec<_> = moves
+            .iter()
+            .zip(p.notation(&moves))
+            .map(|(m, text)| MoveJson::new(m, text))
+            .collect();
+        if self.json {
+            out.json(&MovesJson {
+                fen: p.fen(),
+                variant: p.variant().name(),
+                moves,
+            })?;
+        } else {
+            out.line(p.fen())?;
+            match p.winner() {
+                Some(winner) => out.line(format!("the game is over: {} has won", winner.name()))?,
+                None => {
+                    let (n, side) = (moves.len(), p.side().name());
+                    let s = if n == 1 { "" } else { "s" };
+                    out.line(format!("{side} to move has {n} legal move{s}"))?;
+                }
+            }
+            for m in &moves {
+                out.line(format!("  {}", position::describe(m)))?;
+            }
+        }
+        out.flush()
+    }
+}
