@@ -1,1 +1,19 @@
-//! Solving endgame tables, and proving them.
+//! The solver: exact values of every position of a material, from the finished tables of smaller
+//! ones.
+//!
+//! - [`scalar::solve`]: the block-local retrograde solver, one position at a time. It stays for
+//!   ever as the reference.
+//! - [`Store`]: finished materials in memory, where the solvers look up what captures and
+//!   crownings lead to.
+//! - [`Control`]: progress, and the wish to stop.
+#![deny(unsafe_code)]
+
+pub mod control;
+pub mod error;
+pub mod scalar;
+pub mod stats;
+pub mod store;
+
+pub use control::Control;
+pub use error::Error;
+pub use store::{Solved, Store};

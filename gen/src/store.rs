@@ -1,0 +1,58 @@
+//! Finished materials in memory.
+
+use std::collections::HashMap;
+
+use dambase_tables::{DtwArray, Material, WldArray};
+
+/// The values of a canonical material, one array per side in the order of [`Material::sides`],
+/// true values everywhere, captures included.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Solved {
+    /// The material; canonical.
+    pub material: Material,
+    /// Win, loss or draw in index order.
+    pub wld: Vec<WldArray>,
+    /// Distances in index order, if they were asked for.
+    pub dtw: Option<Vec<DtwArray>>,
+}
+
+/// Finished materials, found by their canonical form.
+#[derive(Debug, Default)]
+pub struct Store {
+    tables: HashMap<Material, Solved>,
+}
+
+impl Store {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// The values of a canonical material, if it is there.
+    #[must_use]
+    pub fn get(&self, material: Material) -> Option<&Solved> {
+        self.tables.get(&material)
+    }
+    /// Takes a finished material in, in place of what was there.
+    pub fn insert(&mut self, solved: Solved) {
+        self.tables.insert(solved.material, solved);
+    }
+    /// Takes a material out, to free its memory.
+    pub fn remove(&mut self, material: Material) -> Option<Solved> {
+        self.tables.remove(&material)
+    }
+    /// The materials that are there, in the order in which they can be solved.
+    #[must_use]
+    pub fn materials(&self) -> Vec<Material> {
+        let mut all: Vec<_> = self.tables.keys().copied().collect();
+        all.sort();
+        all
+    }
+    /// Bytes of the value arrays.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let wld = |s: &Solved| s.wld.iter().map(|a| a.packed().len() as u64).sum::<u64>();
+        let dtw = |s: &Solved| s.dtw.iter().flatten().map(|a| a.len() * 2).sum::<u64>();
+        self.tables.values().map(|s| wld(s) + dtw(s)).sum()
+    }
+}
