@@ -9,16 +9,16 @@ use dambase_rules::{Board, Position, Ruleset, Side, Variant, WithRuleset};
 use dambase_tables::{Index, Material, Value, Wld, canonical};
 use serde_json::Value as Json;
 
-pub fn data(name: &str) -> String {
+pub(crate) fn data(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     std::fs::read_to_string(path.join(name)).expect(name)
 }
 
-pub fn json(name: &str) -> Json {
+pub(crate) fn json(name: &str) -> Json {
     serde_json::from_str(&data(name)).expect(name)
 }
 
-pub fn solve(variant: Variant, material: Material, store: &Store, dtw: bool) -> Solved {
+pub(crate) fn solve(variant: Variant, material: Material, store: &Store, dtw: bool) -> Solved {
     struct Solve<'a>(Material, &'a Store, bool);
     impl WithRuleset for Solve<'_> {
         type Output = Solved;
@@ -29,7 +29,7 @@ pub fn solve(variant: Variant, material: Material, store: &Store, dtw: bool) -> 
     variant.with(Solve(material, store, dtw))
 }
 
-pub fn build(variant: Variant, pieces: u8, dtw: bool) -> Store {
+pub(crate) fn build(variant: Variant, pieces: u8, dtw: bool) -> Store {
     let mut store = Store::new();
     for n in 2..=pieces {
         for material in Material::canonical_with(n) {
@@ -40,7 +40,7 @@ pub fn build(variant: Variant, pieces: u8, dtw: bool) -> Store {
     store
 }
 
-pub fn counts(variant: Variant, solved: &Solved) -> Vec<SliceStats> {
+pub(crate) fn counts(variant: Variant, solved: &Solved) -> Vec<SliceStats> {
     struct Count<'a>(&'a Solved);
     impl WithRuleset for Count<'_> {
         type Output = Vec<SliceStats>;
@@ -52,7 +52,7 @@ pub fn counts(variant: Variant, solved: &Solved) -> Vec<SliceStats> {
 }
 
 /// The value of any position in the store.
-pub fn value(variant: Variant, store: &Store, board: &Board<u128>, side: Side) -> Value {
+pub(crate) fn value(variant: Variant, store: &Store, board: &Board<u128>, side: Side) -> Value {
     let g = variant.rules().geometry;
     let placed = canonical(g, board, side);
     let solved = store.get(placed.material).expect("solved");
@@ -64,7 +64,7 @@ pub fn value(variant: Variant, store: &Store, board: &Board<u128>, side: Side) -
     value
 }
 
-pub fn value_of_fen(variant: Variant, store: &Store, fen: &str) -> Value {
+pub(crate) fn value_of_fen(variant: Variant, store: &Store, fen: &str) -> Value {
     let p = Position::parse(variant, fen).expect(fen);
     value(variant, store, p.board(), p.side())
 }
@@ -100,7 +100,7 @@ fn check_longest(
 }
 
 /// Compares the counts of every material in the truth file of the code.
-pub fn check_classes(variant: Variant, store: &Store, pieces: u8) {
+pub(crate) fn check_classes(variant: Variant, store: &Store, pieces: u8) {
     let truth = json(&format!("{variant}.json"));
     let mut seen = 0;
     for class in truth["classes"].as_array().unwrap() {
@@ -150,7 +150,7 @@ pub fn check_classes(variant: Variant, store: &Store, pieces: u8) {
 }
 
 /// Compares every sample of the truth file of the code.
-pub fn check_samples(variant: Variant, store: &Store, pieces: u8) {
+pub(crate) fn check_samples(variant: Variant, store: &Store, pieces: u8) {
     let mut seen = 0;
     for line in data(&format!("{variant}.samples.jsonl")).lines() {
         let sample: Json = serde_json::from_str(line).unwrap();
