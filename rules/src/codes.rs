@@ -3,7 +3,11 @@
 
 use crate::board::Side;
 use crate::geometry::{DirSet, Geometry};
+use crate::limits::{self, Limit};
 use crate::ruleset::{Criterion, Goal, KingRange, KingRun, Notation, Promotion, Removal, Rules};
+
+/// Codes without draw limits.
+const NO_LIMITS: &[Limit] = &[];
 
 /// German (3.1): free choice, free landing, crowning ends the move; seed document S0.
 pub const GERMAN: Rules = Rules {
@@ -27,6 +31,7 @@ pub const GERMAN: Rules = Rules {
     goal: Goal::Normal,
     lone_king_beats_lone_man: false,
     king_run: None,
+    limits: NO_LIMITS,
 };
 
 /// German with the landing rule of the other free-choice codes (conflict C10).
@@ -44,6 +49,7 @@ pub const INTERNATIONAL: Rules = Rules {
     start_rows: 4,
     precedence: &[Criterion::Count],
     promotion: Promotion::AtRest,
+    limits: limits::INTERNATIONAL,
     ..GERMAN
 };
 
@@ -54,6 +60,7 @@ pub const ENGLISH: Rules = Rules {
     first: Side::Black,
     man_capture: DirSet::FORWARD,
     king_range: KingRange::Short,
+    limits: limits::FORTY,
     ..GERMAN
 };
 
@@ -64,6 +71,7 @@ pub const RUSSIAN: Rules = Rules {
     notation: Notation::AlgebraicColon,
     land_to_continue: true,
     promotion: Promotion::InPassing,
+    limits: limits::RUSSIAN,
     ..GERMAN
 };
 
@@ -74,6 +82,7 @@ pub const POOL: Rules = Rules {
     notation: Notation::Numeric,
     first: Side::Black, // conflict C14
     promotion: Promotion::AtRest,
+    limits: limits::POOL,
     ..RUSSIAN
 };
 
@@ -84,6 +93,7 @@ pub const BRAZILIAN: Rules = Rules {
     geometry: Geometry::Diagonal8,
     notation: Notation::Algebraic,
     start_rows: 3,
+    limits: limits::BRAZILIAN,
     ..INTERNATIONAL
 };
 
@@ -92,6 +102,7 @@ pub const BREAKTHROUGH: Rules = Rules {
     name: "breakthrough",
     pdn_game_type: None,
     goal: Goal::FirstCrown,
+    limits: NO_LIMITS,
     ..BRAZILIAN
 };
 
@@ -121,6 +132,7 @@ pub const SPANISH: Rules = Rules {
     removal: Removal::Immediate,
     reversal: true,
     precedence: &[Criterion::Count, Criterion::KingsTaken],
+    limits: limits::TWENTY,
     ..GERMAN
 };
 
@@ -154,6 +166,7 @@ pub const TURKISH: Rules = Rules {
     goal: Goal::Normal,
     lone_king_beats_lone_man: true, // conflict C13
     king_run: None,
+    limits: NO_LIMITS,
 };
 
 /// Turkish with crowning at the end of the capture (conflict C7).
@@ -215,6 +228,7 @@ pub const FRISIAN: Rules = Rules {
     king_capture: DirSet::DIAGONAL.or(DirSet::ORTHOGONAL),
     precedence: &[Criterion::Value { man: 2, king: 3 }, Criterion::ByKing], // conflicts C4, C5
     king_run: Some(KingRun::WhileOthersCanMove),                            // conflict C6
+    limits: limits::FRISIAN,
     ..INTERNATIONAL
 };
 
@@ -246,5 +260,6 @@ pub const PODDAVKI: Rules = Rules {
     name: "poddavki",
     pdn_game_type: None,
     goal: Goal::Losing,
+    limits: NO_LIMITS,
     ..RUSSIAN
 };

@@ -1,6 +1,7 @@
 //! What can be wrong with a position given from outside.
 
 use crate::board::Side;
+use crate::limits::LimitError;
 use crate::variant::UnknownVariant;
 
 /// Any error of this crate.
@@ -16,6 +17,9 @@ pub enum Error {
     /// The FEN is well formed, but its position cannot occur.
     #[error("illegal position: {0}")]
     Position(#[from] IllegalPosition),
+    /// A draw limit or its clock is not as it can be.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
 }
 
 impl Error {
@@ -26,6 +30,7 @@ impl Error {
             Self::Variant(_) => "unknown-variant",
             Self::Fen(_) => "bad-fen",
             Self::Position(_) => "illegal-position",
+            Self::Limit(_) => "bad-limit",
         }
     }
 }

@@ -16,8 +16,10 @@
 
 pub mod bits;
 pub mod board;
+pub mod clocks;
 pub mod codes;
 pub mod geometry;
+pub mod limits;
 pub mod movegen;
 pub mod position;
 pub mod ruleset;
@@ -30,8 +32,10 @@ mod perft;
 
 pub use bits::Bits;
 pub use board::{Board, Move, Side};
+pub use clocks::{ClockRun, Clocks};
 pub use error::{Error, FenError, IllegalPosition};
 pub use geometry::Geometry;
+pub use limits::{Limit, LimitError, LimitSet};
 pub use movegen::MoveList;
 pub use perft::{divide, perft, perft_paths};
 pub use position::{Position, Run};

@@ -3,6 +3,7 @@
 use crate::bits::Bits;
 use crate::board::Side;
 use crate::geometry::{DirSet, Geometry};
+use crate::limits::Limit;
 use crate::variant::Variant;
 
 /// How far kings go.
@@ -133,6 +134,8 @@ pub struct Rules {
     pub lone_king_beats_lone_man: bool,
     /// The Frisian king run.
     pub king_run: Option<KingRun>,
+    /// The draw limits; where two can run, the earlier of this list governs.
+    pub limits: &'static [Limit],
 }
 
 impl Rules {
@@ -141,11 +144,12 @@ impl Rules {
     /// under other rules is refused.
     ///
     /// The name, the notation, the opening side and the start position do not matter. The king
-    /// run is left out too: a file says by itself whether its tables know it.
+    /// run and the draw limits are left out too: a file says by itself whether its tables know
+    /// them ([`LimitSet::hash`](crate::LimitSet::hash)).
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
         // FNV-1a over one byte a parameter. The order is part of the file format.
-        let mut h = Fnv(0xcbf2_9ce4_8422_2325);
+        let mut h = Fnv::START;
         h = h.byte(1); // version of this list
         h = h.byte(match self.geometry {
             Geometry::Diagonal8 => 0,
@@ -223,11 +227,22 @@ impl Rules {
     }
 }
 
-struct Fnv(u64);
+/// FNV-1a in 64 bits.
+pub(crate) struct Fnv(pub(crate) u64);
 
 impl Fnv {
-    const fn byte(self, b: u8) -> Self {
+    pub(crate) const START: Self = Self(0xcbf2_9ce4_8422_2325);
+
+    pub(crate) const fn byte(self, b: u8) -> Self {
         Self((self.0 ^ b as u64).wrapping_mul(0x0000_0100_0000_01b3))
+    }
+    /// Eight bytes, the lowest first.
+    pub(crate) fn word(self, w: u64) -> Self {
+        w.to_le_bytes().into_iter().fold(self, Self::byte)
+    }
+    /// The bytes of a text and one that no text has.
+    pub(crate) fn text(self, s: &str) -> Self {
+        s.bytes().fold(self, Self::byte).byte(0xff)
     }
 }
 
