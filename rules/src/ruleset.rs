@@ -67,6 +67,15 @@ pub enum Goal {
     FirstCrown,
 }
 
+/// Whether won positions are an odd or an even number of plies from the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum WinParity {
+    /// The winner makes the last move: wins are odd, losses even.
+    Odd,
+    /// The loser makes the last move: wins are even, losses odd.
+    Even,
+}
+
 /// The Frisian limit on consecutive quiet moves of one king (RULES 3.12, conflict C6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum KingRun {
@@ -193,6 +202,21 @@ impl Rules {
             Goal::FirstCrown => 2,
         });
         h.byte(self.lone_king_beats_lone_man as u8).0
+    }
+
+    /// Whether the length of a game, in plies, says who wins it; nothing if the winner may make
+    /// the last move and may not. Positions decided by the material alone do not count.
+    ///
+    /// Normally the game ends when the loser has to move and cannot. It ends by the material too
+    /// in the Turkish family, where the last move may be either side's; a first crowning is always
+    /// the winner's move.
+    #[must_use]
+    pub const fn win_parity(&self) -> Option<WinParity> {
+        match self.goal {
+            _ if self.lone_king_beats_lone_man => None,
+            Goal::Normal | Goal::FirstCrown => Some(WinParity::Odd),
+            Goal::Losing => Some(WinParity::Even),
+        }
     }
 
     /// Directions of a man's quiet step for `side`.

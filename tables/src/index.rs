@@ -78,9 +78,9 @@ pub struct TooLarge(pub Material);
 /// The numbering of the positions of one material on one board; the same for both sides to move.
 #[derive(Clone, Copy, Debug)]
 pub struct Index<W> {
-    material: Material,
-    squares: usize,
-    per_row: usize,
+    pub(crate) material: Material,
+    pub(crate) squares: usize,
+    pub(crate) per_row: usize,
     /// First rank of the men placements with `j` white men on the last row.
     base: [u64; MAX_OF_A_KIND + 2],
     /// Placements of the black men for `j` white men on the last row.

@@ -1,0 +1,569 @@
+//! Opening tables and decoding their blocks.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use dambase_rules::{Side, Variant};
+use xxhash_rust::xxh3::xxh3_64;
+use zstd::zstd_safe::DDict;
+
+use crate::codec::{self, Coding, Packing};
+use crate::error::{Error, Result};
+use crate::format::header::{Codec, Header, Section, SliceHeader};
+use crate::format::{Metric, table_path};
+use crate::map::Map;
+use crate::material::Material;
+use crate::value::{DtwArray, Value, Wld, WldArray};
+
+/// A block of a table. Obtained from [`Table::block_of`] or counted up to
+/// [`SliceHeader::block_count`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BlockId {
+    /// The side to move.
+    pub side: Side,
+    /// The number of the block in its slice, from 0.
+    pub block: u64,
+}
+
+/// What decoding needs beside the table: keep one for each thread.
+pub struct Scratch {
+    zstd: codec::zstd::Context,
+}
+
+impl Scratch {
+    /// A new one, for any table.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            zstd: codec::zstd::Context::new(),
+        }
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scratch")
+    }
+}
+
+/// The values of one block. Those of positions in which the side to move must capture, or which
+/// the material decides, are meaningless.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DecodedBlock {
+    coding: Coding,
+    positions: u32,
+    data: Data,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Data {
+    /// All positions have one symbol.
+    All(u16),
+    /// Packed symbols.
+    Packed(Box<[u8]>),
+}
+
+impl DecodedBlock {
+    /// Number of values.
+    #[must_use]
+    pub const fn len(&self) -> u32 {
+        self.positions
+    }
+    /// True for a block without values.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.positions == 0
+    }
+    /// Bytes of memory behind the block.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match &self.data {
+            Data::All(_) => 0,
+            Data::Packed(bytes) => bytes.len(),
+        }
+    }
+    /// The symbol of a position.
+    #[inline(always)]
+    fn symbol(&self, offset: u32) -> u16 {
+        assert!(offset < self.positions, "offset outside the block");
+        let i = offset as usize;
+        match &self.data {
+            Data::All(symbol) => *symbol,
+            Data::Packed(bytes) => match self.coding.packing() {
+                Packing::Bits => (bytes[i / 4] >> (i % 4 * 2) & 3).into(),
+                Packing::Byte => bytes[i].into(),
+                Packing::Planes => {
+                    u16::from_le_bytes([bytes[i], bytes[i + self.positions as usize]])
+                }
+            },
+        }
+    }
+    /// Win, loss or draw of the position at an offset from the start of the block.
+    ///
+    /// # Panics
+    /// If the offset is not below [`Self::len`].
+    #[inline]
+    #[must_use]
+    pub fn wld(&self, offset: u32) -> Wld {
+        self.coding.wld(self.symbol(offset))
+    }
+    /// Value and distance of the position at an offset from the start of the block.
+    ///
+    /// # Panics
+    /// If the offset is not below [`Self::len`], or if the table is not of [`Metric::Dtw`].
+    #[inline]
+    #[must_use]
+    pub fn value(&self, offset: u32) -> Value {
+        assert!(self.coding != Coding::Wld, "a table without distances");
+        self.coding.value(self.symbol(offset))
+    }
+}
+
+/// One slice's dictionary, made ready when first needed.
+type Dictionary = OnceLock<Option<DDict<'static>>>;
+
+/// An open table: its header, checked, and its bytes, mapped or in memory.
+pub struct Table {
+    path: PathBuf,
+    header: Header,
+    bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
+    dictionaries: [Dictionary; 2],
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("path", &self.path)
+            .field("header", &self.header)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Table {
+    /// Maps a file and checks its header; reads nothing else. The file must not be changed in
+    /// place or cut while the table is open: replace it by renaming, as the writer does.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; and what is wrong with the header or the length of the file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let io = |action| {
+            move |source| Error::Io {
+                action,
+                path: path.to_owned(),
+                source,
+            }
+        };
+        let mut file = File::open(path).map_err(io("open"))?;
+        let length = file.metadata().map_err(io("open"))?.len();
+        let mut start = Vec::with_capacity(Header::BYTES);
+        (&mut file)
+            .take(Header::BYTES as u64)
+            .read_to_end(&mut start)
+            .map_err(io("read"))?;
+        let header = Header::parse(path, &start, length)?;
+        let map = Map::of(&file).map_err(io("map"))?;
+        if map.as_ref().len() as u64 != length {
+            return Err(Error::Length {
+                path: path.to_owned(),
+                found: map.as_ref().len() as u64,
+                wanted: length,
+            });
+        }
+        Ok(Self::new(path, header, Box::new(map)))
+    }
+
+    /// Opens `<dir>/<variant>/<material>.<metric>` and checks that it is what it is called.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`Error::OtherVariant`]; [`Error::OtherTable`].
+    pub fn open_in(
+        dir: &Path,
+        variant: Variant,
+        material: Material,
+        metric: Metric,
+    ) -> Result<Self> {
+        let table = Self::open(table_path(dir, variant, material, metric))?;
+        table.expect(variant, material, metric)?;
+        Ok(table)
+    }
+
+    /// Reads a whole file into memory, for files that may change or vanish meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| Error::Io {
+            action: "read",
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::from_bytes(path, bytes)
+    }
+
+    /// A table in memory. `path` is its name in messages.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn from_bytes(
+        path: impl Into<PathBuf>,
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let path = path.into();
+        let b = bytes.as_ref();
+        let header = Header::parse(&path, b, b.len() as u64)?;
+        Ok(Self::new(&path, header, Box::new(bytes)))
+    }
+
+    fn new(path: &Path, header: Header, bytes: Box<dyn AsRef<[u8]> + Send + Sync>) -> Self {
+        Self {
+            path: path.to_owned(),
+            header,
+            bytes,
+            dictionaries: [OnceLock::new(), OnceLock::new()],
+        }
+    }
+
+    /// Checks that the table is the one that was asked for.
+    ///
+    /// # Errors
+    /// [`Error::OtherVariant`]; [`Error::OtherTable`].
+    pub fn expect(&self, variant: Variant, material: Material, metric: Metric) -> Result<()> {
+        let h = &self.header;
+        if h.variant != variant {
+            return Err(Error::OtherVariant {
+                path: self.path.clone(),
+                found: h.variant,
+                wanted: variant,
+            });
+        }
+        if (h.material, h.metric) != (material, metric) {
+            return Err(Error::OtherTable {
+                path: self.path.clone(),
+                found_material: h.material,
+                found_metric: h.metric,
+                material,
+                metric,
+            });
+        }
+        Ok(())
+    }
+
+    /// What the table says of itself.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+    /// The file, as it was named when opened.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn corrupt(&self, part: impl Into<String>, what: &'static str) -> Error {
+        Error::Corrupt {
+            path: self.path.clone(),
+            part: part.into(),
+            what,
+        }
+    }
+    fn not_stored(&self, what: impl Into<String>) -> Error {
+        Error::NotStored {
+            path: self.path.clone(),
+            what: what.into(),
+        }
+    }
+    fn slice(&self, side: Side) -> Result<&SliceHeader> {
+        self.header
+            .slice(side)
+            .ok_or_else(|| self.not_stored(format!("slice with {} to move", side.name())))
+    }
+    fn section(&self, s: &Section) -> Option<&[u8]> {
+        let start = usize::try_from(s.offset).ok()?;
+        let bytes = usize::try_from(s.bytes).ok()?;
+        (*self.bytes).as_ref().get(start..)?.get(..bytes)
+    }
+
+    /// The block of a position, and the position's offset in it. A side that is not stored and an
+    /// index outside the slice give a block that [`Self::decode`] refuses.
+    #[inline]
+    #[must_use]
+    pub fn block_of(&self, side: Side, index: u64) -> (BlockId, u32) {
+        let n = match self.header.slice(side) {
+            Some(s) => u64::from(block_positions(s)),
+            None => 1,
+        };
+        let id = BlockId {
+            side,
+            block: index / n,
+        };
+        (id, (index % n) as u32)
+    }
+
+    /// Decodes a block and checks its checksum.
+    ///
+    /// # Errors
+    /// [`Error::NotStored`] if there is no such block; [`Error::Corrupt`].
+    pub fn decode(&self, id: BlockId, scratch: &mut Scratch) -> Result<DecodedBlock> {
+        let slice = self.slice(id.side)?;
+        let per_block = u64::from(block_positions(slice));
+        let start = id.block.checked_mul(per_block);
+        let Some(left) = start.and_then(|s| slice.stats.positions.checked_sub(s)) else {
+            return Err(self.not_stored(format!("block {}", id.block)));
+        };
+        if left == 0 {
+            return Err(self.not_stored(format!("block {}", id.block)));
+        }
+        let positions = left.min(per_block) as u32;
+        let block = |data| DecodedBlock {
+            coding: slice.coding,
+            positions,
+            data,
+        };
+        if slice.codec == Codec::Constant {
+            return Ok(block(Data::All(slice.constant)));
+        }
+        let bad = |what| {
+            self.corrupt(
+                format!("block {} ({} to move)", id.block, id.side.name()),
+                what,
+            )
+        };
+        let stored = self
+            .stored(slice, id.block)
+            .ok_or_else(|| bad("its place lies outside the file"))?;
+        let stored = stored.map_err(bad)?;
+        let packing = slice.coding.packing();
+        let unit = packing.unit();
+        if stored.len() == unit {
+            let symbol = match packing {
+                Packing::Bits => {
+                    let b = stored[0];
+                    // Four equal values, or a short block.
+                    if b != (b & 3) * 0x55 {
+                        return self.packed(slice, positions, &bad, |out| {
+                            out.fill(b);
+                            Ok(())
+                        });
+                    }
+                    if b & 3 == 3 {
+                        return Err(bad("no value has the number 3"));
+                    }
+                    (b & 3).into()
+                }
+                Packing::Byte => stored[0].into(),
+                Packing::Planes => u16::from_le_bytes([stored[0], stored[1]]),
+            };
+            return Ok(block(Data::All(symbol)));
+        }
+        self.packed(slice, positions, &bad, |out| {
+            if stored.len() == out.len() {
+                out.copy_from_slice(stored);
+                Ok(())
+            } else if slice.codec == Codec::Zstd {
+                let dictionary = self.dictionary(slice)?;
+                scratch.zstd.decode(stored, dictionary, out).map_err(&bad)
+            } else {
+                Err(bad("wrong length of a raw block"))
+            }
+        })
+    }
+
+    /// Makes a block whose packed bytes `fill` writes.
+    fn packed(
+        &self,
+        slice: &SliceHeader,
+        positions: u32,
+        bad: &impl Fn(&'static str) -> Error,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<DecodedBlock> {
+        let packing = slice.coding.packing();
+        // At most 65535 bytes: the checked header says so.
+        let mut out = vec![0; packing.bytes(positions.into()) as usize].into_boxed_slice();
+        fill(&mut out)?;
+        if packing == Packing::Bits && out.iter().any(|b| b & (b >> 1) & 0x55 != 0) {
+            return Err(bad("no value has the number 3"));
+        }
+        Ok(DecodedBlock {
+            coding: slice.coding,
+            positions,
+            data: Data::Packed(out),
+        })
+    }
+
+    /// The stored bytes of a block; nothing if they lie outside the file, an error if they do not
+    /// agree with their checksum.
+    fn stored(
+        &self,
+        slice: &SliceHeader,
+        block: u64,
+    ) -> Option<std::result::Result<&[u8], &'static str>> {
+        let table = self.section(&slice.table)?;
+        let blocks = self.section(&slice.blocks)?;
+        let entry = codec::entry(table, slice.block_count(), block)?;
+        let start = usize::try_from(entry.offset).ok()?;
+        let stored = blocks.get(start..)?.get(..usize::from(entry.bytes))?;
+        Some(if codec::checksum(stored) == entry.checksum {
+            Ok(stored)
+        } else {
+            Err("wrong checksum")
+        })
+    }
+
+    /// The dictionary of a slice, if it has one.
+    fn dictionary(&self, slice: &SliceHeader) -> Result<Option<&DDict<'static>>> {
+        if slice.model.bytes == 0 {
+            return Ok(None);
+        }
+        self.dictionaries[slice.side as usize]
+            .get_or_init(|| {
+                let bytes = self.section(&slice.model)?;
+                (xxh3_64(bytes) == slice.model.checksum)
+                    .then(|| codec::zstd::dictionary(bytes))
+                    .flatten()
+            })
+            .as_ref()
+            .map(Some)
+            .ok_or_else(|| {
+                let part = format!("the dictionary ({} to move)", slice.side.name());
+                self.corrupt(part, "wrong checksum")
+            })
+    }
+
+    /// Decodes every block and checks every checksum of the file.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] with the first fault.
+    pub fn verify_checksums(&self) -> Result<()> {
+        let mut scratch = Scratch::new();
+        for slice in &self.header.slices {
+            for (name, section) in [("dictionary", &slice.model), ("block table", &slice.table)] {
+                let part = || format!("the {name} ({} to move)", slice.side.name());
+                let bytes = self
+                    .section(section)
+                    .ok_or_else(|| self.corrupt(part(), "it lies outside the file"))?;
+                if !bytes.is_empty() && xxh3_64(bytes) != section.checksum {
+                    return Err(self.corrupt(part(), "wrong checksum"));
+                }
+            }
+            for block in 0..slice.block_count() {
+                self.decode(
+                    BlockId {
+                        side: slice.side,
+                        block,
+                    },
+                    &mut scratch,
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All values of one slice. Those of captures and decided positions are meaningless. A DTW
+    /// table is read without its distances.
+    ///
+    /// # Errors
+    /// As [`Self::decode`]; [`Error::OutOfMemory`].
+    pub fn read_wld(&self, side: Side) -> Result<WldArray> {
+        let slice = self.slice(side)?;
+        let mut packed = self.room::<u8>(slice.stats.positions.div_ceil(4))?;
+        self.blocks(slice, |block| match &block.data {
+            Data::Packed(bytes) if block.coding == Coding::Wld => packed.extend_from_slice(bytes),
+            Data::All(symbol) => {
+                let byte = block.coding.wld(*symbol) as u8 * 0x55;
+                let n = (block.positions as usize).div_ceil(4);
+                packed.extend(std::iter::repeat_n(byte, n));
+            }
+            Data::Packed(_) => {
+                for first in (0..block.positions).step_by(4) {
+                    let n = (block.positions - first).min(4);
+                    let byte = (0..n).fold(0, |b, k| b | (block.wld(first + k) as u8) << (2 * k));
+                    packed.push(byte);
+                }
+            }
+        })?;
+        let last = slice.stats.positions % 4;
+        if let Some(byte) = packed.last_mut()
+            && last != 0
+        {
+            *byte &= (1 << (2 * last)) - 1;
+        }
+        WldArray::from_packed(packed, slice.stats.positions)
+            .ok_or_else(|| self.corrupt("the blocks", "wrong number of values"))
+    }
+
+    /// All values and distances of one slice. Those of captures and decided positions are
+    /// meaningless.
+    ///
+    /// # Errors
+    /// As [`Self::decode`]; [`Error::NotStored`] if the table has no distances;
+    /// [`Error::OutOfMemory`].
+    pub fn read_dtw(&self, side: Side) -> Result<DtwArray> {
+        let slice = self.slice(side)?;
+        if self.header.metric != Metric::Dtw {
+            return Err(self.not_stored("distances"));
+        }
+        let mut codes = self.room::<u16>(slice.stats.positions)?;
+        self.blocks(slice, |block| {
+            codes.extend((0..block.positions).map(|i| code(block.coding, block.symbol(i))));
+        })?;
+        Ok(DtwArray { codes })
+    }
+
+    fn blocks(&self, slice: &SliceHeader, mut f: impl FnMut(&DecodedBlock)) -> Result<()> {
+        let mut scratch = Scratch::new();
+        let n = u64::from(block_positions(slice));
+        for block in 0..slice.stats.positions.div_ceil(n) {
+            let id = BlockId {
+                side: slice.side,
+                block,
+            };
+            f(&self.decode(id, &mut scratch)?);
+        }
+        Ok(())
+    }
+
+    fn room<T>(&self, n: u64) -> Result<Vec<T>> {
+        let mut v = Vec::new();
+        usize::try_from(n)
+            .ok()
+            .and_then(|n| v.try_reserve_exact(n).ok())
+            .ok_or_else(|| Error::OutOfMemory {
+                path: self.path.clone(),
+                bytes: n.saturating_mul(size_of::<T>() as u64),
+            })?;
+        Ok(v)
+    }
+}
+
+/// Positions in a block as the reader counts them: a constant slice has blocks of any size.
+#[inline]
+fn block_positions(slice: &SliceHeader) -> u32 {
+    match slice.codec {
+        Codec::Constant => 1 << 16,
+        _ => slice.block_positions,
+    }
+}
+
+/// The [`Value::code`] of a symbol. Symbols of forged files that no value has count as draws.
+#[inline(always)]
+fn code(coding: Coding, symbol: u16) -> u16 {
+    match coding {
+        Coding::Wld | Coding::Code | Coding::CodeWide => symbol,
+        _ => match coding.value(symbol) {
+            Value::Win(d) => d.0.saturating_mul(2).saturating_add(1),
+            Value::Loss(d) => d.0.saturating_mul(2).saturating_add(2),
+            Value::Draw => 0,
+        },
+    }
+}
