@@ -227,7 +227,10 @@ mod tests {
             (point, len) in (any::<u64>(), 0_u64..3000),
         ) {
             let m = Material::new(counts[0], counts[1], counts[2], counts[3]);
-            let ix = Index::<u128>::new(g, m).unwrap();
+            let ix = Index::<u128>::new(g, m);
+            prop_assume!(ix.is_ok());
+            let ix = ix.unwrap();
+            prop_assume!(ix.positions() > 0);
             let start = point % ix.positions();
             let mut seen = start;
             let mut wrong = None;

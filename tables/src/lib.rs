@@ -15,6 +15,7 @@ mod boards;
 mod codec;
 mod error;
 mod map;
+mod output;
 mod reader;
 mod writer;
 
@@ -26,4 +27,4 @@ pub use index::{Index, TooLarge};
 pub use material::{Material, Placed, canonical};
 pub use reader::{BlockId, DecodedBlock, Scratch, Table};
 pub use value::{Dtw, DtwArray, Value, Wld, WldArray};
-pub use writer::{WriteOptions, write_dtw, write_wld};
+pub use writer::{WriteOptions, mark_verified, write_dtw, write_wld};

@@ -270,6 +270,11 @@ impl Table {
         &self.path
     }
 
+    /// All bytes of the file; at least a header.
+    pub(crate) fn raw(&self) -> &[u8] {
+        (*self.bytes).as_ref()
+    }
+
     fn corrupt(&self, part: impl Into<String>, what: &'static str) -> Error {
         Error::Corrupt {
             path: self.path.clone(),
@@ -291,7 +296,7 @@ impl Table {
     fn section(&self, s: &Section) -> Option<&[u8]> {
         let start = usize::try_from(s.offset).ok()?;
         let bytes = usize::try_from(s.bytes).ok()?;
-        (*self.bytes).as_ref().get(start..)?.get(..bytes)
+        self.raw().get(start..)?.get(..bytes)
     }
 
     /// The block of a position, and the position's offset in it. A side that is not stored and an
@@ -299,15 +304,13 @@ impl Table {
     #[inline]
     #[must_use]
     pub fn block_of(&self, side: Side, index: u64) -> (BlockId, u32) {
-        let n = match self.header.slice(side) {
-            Some(s) => u64::from(block_positions(s)),
-            None => 1,
-        };
+        // A power of two.
+        let n = self.header.slice(side).map_or(1, block_positions);
         let id = BlockId {
             side,
-            block: index / n,
+            block: index >> n.trailing_zeros(),
         };
-        (id, (index % n) as u32)
+        (id, index as u32 & (n - 1))
     }
 
     /// Decodes a block and checks its checksum.

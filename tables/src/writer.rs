@@ -1,8 +1,7 @@
 //! Writing tables.
 
-use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::Path;
 
 use dambase_rules::{Rules, Ruleset, Side, movegen, position};
 use rayon::prelude::*;
@@ -14,6 +13,8 @@ use crate::format::Metric;
 use crate::format::header::{Codec, Header, Longest, Section, SliceHeader, SliceStats};
 use crate::index::Index;
 use crate::material::Material;
+use crate::output::Output;
+use crate::reader::Table;
 use crate::value::{Dtw, DtwArray, Value, WldArray};
 
 /// How a table is written. Work is spread over the rayon pool in which the writer is called; the
@@ -39,7 +40,7 @@ pub struct WriteOptions {
     pub level: i32,
     /// Whether dictionaries are tried.
     pub dictionary: bool,
-    /// Positions in a block, a multiple of 4; nothing for the usual size.
+    /// Positions in a block, a power of two and at least 4; nothing for the usual size.
     pub block_positions: Option<u32>,
 }
 
@@ -60,20 +61,19 @@ impl Default for WriteOptions {
     }
 }
 
-/// True values of one slice, by index.
+/// True values of one slice.
 trait Values: Sync {
     fn len(&self) -> u64;
-    /// The [`Value::code`]; without distances as if these were 0.
-    fn code(&self, i: u64) -> u16;
+    /// Appends the [`Value::code`]s of a range of indices; without distances as if these were 0.
+    fn codes(&self, range: Range<u64>, out: &mut Vec<u16>);
 }
 
 impl Values for WldArray {
     fn len(&self) -> u64 {
         Self::len(self)
     }
-    #[inline(always)]
-    fn code(&self, i: u64) -> u16 {
-        self.get(i) as u16
+    fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
+        out.extend(range.map(|i| self.get(i) as u16));
     }
 }
 
@@ -81,9 +81,8 @@ impl Values for DtwArray {
     fn len(&self) -> u64 {
         Self::len(self)
     }
-    #[inline(always)]
-    fn code(&self, i: u64) -> u16 {
-        self.codes[i as usize]
+    fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
+        out.extend_from_slice(&self.codes[range.start as usize..range.end as usize]);
     }
 }
 
@@ -99,7 +98,8 @@ pub fn write_wld<R: Ruleset>(
     slices: &[&WldArray],
     options: &WriteOptions,
 ) -> Result<Header> {
-    write::<R, _>(path.as_ref(), material, Metric::Wld, slices, options)
+    let slices: Vec<&dyn Values> = slices.iter().map(|&s| s as &dyn Values).collect();
+    write::<R>(path.as_ref(), material, Metric::Wld, &slices, options)
 }
 
 /// Writes a DTW table; as [`write_wld`].
@@ -112,7 +112,28 @@ pub fn write_dtw<R: Ruleset>(
     slices: &[&DtwArray],
     options: &WriteOptions,
 ) -> Result<Header> {
-    write::<R, _>(path.as_ref(), material, Metric::Dtw, slices, options)
+    let slices: Vec<&dyn Values> = slices.iter().map(|&s| s as &dyn Values).collect();
+    write::<R>(path.as_ref(), material, Metric::Dtw, &slices, options)
+}
+
+/// Writes down that a table was verified, and by what. The file is replaced as a whole; its values
+/// are copied, not checked.
+///
+/// # Errors
+/// What [`Table::open`] refuses; [`Error::Io`].
+pub fn mark_verified(path: impl AsRef<Path>, verifier: &str) -> Result<Header> {
+    let path = path.as_ref();
+    let table = Table::open(path)?;
+    let mut header = table.header().clone();
+    header.verified = true;
+    verifier.clone_into(&mut header.verifier);
+    let bytes = header.to_bytes();
+    let header = Header::parse(path, &bytes, header.file_bytes)?;
+    let mut out = Output::create(path)?;
+    out.write(&bytes)?;
+    out.write(&table.raw()[Header::BYTES..])?;
+    out.finish()?;
+    Ok(header)
 }
 
 /// Positions in a block of a WLD table.
@@ -128,33 +149,45 @@ const SAMPLES: u64 = 512;
 /// Bytes of a dictionary.
 const DICTIONARY: usize = 16 << 10;
 
-fn write<R: Ruleset, V: Values>(
+/// What must be known of a position beside its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Its value is stored.
+    Stored,
+    /// The side to move must capture.
+    Capture,
+    /// The game is over by the material.
+    Decided,
+}
+
+/// Appends the kinds of the positions of a range of indices.
+type Kinds<'a> = dyn Fn(Side, Range<u64>, &mut Vec<Kind>) + Sync + 'a;
+
+/// The part of writing that depends on the code of draughts.
+fn write<R: Ruleset>(
     path: &Path,
     material: Material,
     metric: Metric,
-    slices: &[&V],
+    slices: &[&dyn Values],
     options: &WriteOptions,
 ) -> Result<Header> {
-    let input = |what| Error::Input { material, what };
-    let rules = &R::RULES;
-    let index = Index::<R::Bits>::new(rules.geometry, material)?;
-    if !material.is_canonical() || material.sides().iter().any(|&s| material.side(s) == 0) {
-        return Err(input(
-            "only canonical materials with pieces on both sides are stored",
-        ));
-    }
-    if slices.len() != material.sides().len() {
-        return Err(input("wrong number of slices"));
-    }
-    if slices.iter().any(|s| s.len() != index.positions()) {
-        return Err(input("a slice has the wrong length"));
-    }
-    let mut out = Output::create(path)?;
-    let mut header = Header {
+    let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
+    let kinds = |side: Side, range: Range<u64>, out: &mut Vec<Kind>| {
+        index.for_each_board(range, |_, board| {
+            out.push(if position::decided::<R>(board).is_some() {
+                Kind::Decided
+            } else if movegen::has_capture::<R>(board, side) {
+                Kind::Capture
+            } else {
+                Kind::Stored
+            });
+        });
+    };
+    let table = Header {
         variant: R::VARIANT,
         material,
         metric,
-        rules_hash: rules.fingerprint(),
+        rules_hash: R::RULES.fingerprint(),
         limits_hash: options.limits_hash,
         verified: options.verified,
         king_run: options.king_run,
@@ -164,23 +197,50 @@ fn write<R: Ruleset, V: Values>(
         file_bytes: 0,
         slices: Vec::new(),
     };
+    write_table(path, table, index.positions(), slices, &kinds, options)
+}
+
+/// Writes the table described by `header`, which gets its slices here.
+fn write_table(
+    path: &Path,
+    mut header: Header,
+    positions: u64,
+    slices: &[&dyn Values],
+    kinds: &Kinds<'_>,
+    options: &WriteOptions,
+) -> Result<Header> {
+    let material = header.material;
+    let input = |what| Error::Input { material, what };
+    if !material.is_canonical() || Side::BOTH.iter().any(|&s| material.side(s) == 0) {
+        return Err(input(
+            "only canonical materials with pieces on both sides are stored",
+        ));
+    }
+    if slices.len() != material.sides().len() {
+        return Err(input("wrong number of slices"));
+    }
+    if slices.iter().any(|s| s.len() != positions) {
+        return Err(input("a slice has the wrong length"));
+    }
+    let mut out = Output::create(path)?;
     out.seek(Header::BYTES as u64)?;
-    for (&side, values) in material.sides().iter().zip(slices) {
-        let coding = coding(rules, metric, *values);
-        let block_positions = options.block_positions.unwrap_or(match metric {
+    for (&side, &values) in material.sides().iter().zip(slices) {
+        let coding = coding(header.variant.rules(), header.metric, values);
+        let block_positions = options.block_positions.unwrap_or(match header.metric {
             Metric::Wld => WLD_BLOCK,
             Metric::Dtw | Metric::Dtz => DTW_BLOCK,
         });
         let bytes = coding.packing().bytes(block_positions.into());
-        if block_positions == 0 || !block_positions.is_multiple_of(4) || bytes > 65535 {
+        if block_positions < 4 || !block_positions.is_power_of_two() || bytes > 65535 {
             return Err(input(
-                "the size of a block must be a multiple of 4 and at most 64 KiB",
+                "the size of a block must be a power of two, 4 or more, and less than 64 KiB",
             ));
         }
-        let source = Source::<R, V> {
-            index: &index,
+        let source = Source {
+            material,
             side,
             values,
+            kinds,
             coding,
             block_positions,
         };
@@ -189,6 +249,7 @@ fn write<R: Ruleset, V: Values>(
     header.file_bytes = out.position;
     out.seek(0)?;
     let bytes = header.to_bytes();
+    // What cannot be read again must not be written.
     let header = Header::parse(path, &bytes, header.file_bytes)?;
     out.write(&bytes)?;
     out.finish()?;
@@ -196,17 +257,18 @@ fn write<R: Ruleset, V: Values>(
 }
 
 /// The narrowest coding that holds all values.
-fn coding<V: Values>(rules: &Rules, metric: Metric, values: &V) -> Coding {
+fn coding(rules: &Rules, metric: Metric, values: &dyn Values) -> Coding {
     if metric == Metric::Wld {
         return Coding::Wld;
     }
     let narrow = Coding::of_distances(rules);
     let most = (0..values.len().div_ceil(CHUNK))
         .into_par_iter()
-        .filter_map(|c| {
-            (c * CHUNK..((c + 1) * CHUNK).min(values.len()))
-                .map(|i| narrow.symbol(values.code(i)).unwrap_or(0))
-                .max()
+        .map_init(Vec::new, |codes, c| {
+            codes.clear();
+            values.codes(c * CHUNK..((c + 1) * CHUNK).min(values.len()), codes);
+            let symbols = codes.iter().map(|&c| narrow.symbol(c).unwrap_or(0));
+            symbols.max().unwrap_or(0)
         })
         .max();
     if most.unwrap_or(0) < 256 {
@@ -217,10 +279,11 @@ fn coding<V: Values>(rules: &Rules, metric: Metric, values: &V) -> Coding {
 }
 
 /// The values of one slice and how they are to be stored.
-struct Source<'a, R: Ruleset, V> {
-    index: &'a Index<R::Bits>,
+struct Source<'a> {
+    material: Material,
     side: Side,
-    values: &'a V,
+    values: &'a dyn Values,
+    kinds: &'a Kinds<'a>,
     coding: Coding,
     block_positions: u32,
 }
@@ -229,11 +292,11 @@ struct Source<'a, R: Ruleset, V> {
 struct Packed {
     bytes: Vec<u8>,
     stats: SliceStats,
-    /// Whether any value in it is stored, or all are free to be chosen.
+    /// Whether no value in it is stored, so that all are free to be chosen.
     free: bool,
 }
 
-impl<R: Ruleset, V: Values> Source<'_, R, V> {
+impl Source<'_> {
     fn blocks(&self) -> u64 {
         self.values.len().div_ceil(self.block_positions.into())
     }
@@ -243,15 +306,15 @@ impl<R: Ruleset, V: Values> Source<'_, R, V> {
     fn pack(&self, block: u64) -> Result<Packed> {
         let start = block * u64::from(self.block_positions);
         let end = (start + u64::from(self.block_positions)).min(self.values.len());
-        let mut symbols = Vec::with_capacity((end - start) as usize);
-        let mut stats = SliceStats::default();
+        let n = (end - start) as usize;
+        let mut symbols = Vec::with_capacity(n);
+        self.values.codes(start..end, &mut symbols);
+        let mut kinds = Vec::with_capacity(n);
+        (self.kinds)(self.side, start..end, &mut kinds);
+
         let mut counts = [0_u64; 3];
-        let mut previous = 0;
-        let mut free = 0;
-        let mut impossible = false;
         let mut longest: [Option<(u16, u64)>; 2] = [None; 2];
-        self.index.for_each_board(start..end, |i, board| {
-            let code = self.values.code(i);
+        for (i, &code) in (start..).zip(&symbols) {
             let value = if code == 0 {
                 0
             } else {
@@ -261,46 +324,44 @@ impl<R: Ruleset, V: Values> Source<'_, R, V> {
             if value != 0 && longest[value - 1].is_none_or(|l| code > l.0) {
                 longest[value - 1] = Some((code, i));
             }
-            let decided = position::decided::<R>(board).is_some();
-            let capture = !decided && movegen::has_capture::<R>(board, self.side);
-            stats.decided += u64::from(decided);
-            stats.captures += u64::from(capture);
-            if !decided && !capture {
-                match self.coding.symbol(code) {
-                    Some(symbol) => previous = symbol,
-                    None => impossible = true,
-                }
-                if free == symbols.len() {
-                    // The first value fills what stands in front of it too.
-                    symbols.fill(previous);
-                }
-            } else {
-                free += usize::from(free == symbols.len());
-            }
-            symbols.push(previous);
-        });
-        if impossible {
-            return Err(Error::Input {
-                material: self.index.material(),
-                what: "the rules allow no win or loss in so many plies",
-            });
         }
-        stats.positions = end - start;
-        [stats.draws, stats.wins, stats.losses] = counts;
-        if self.coding != Coding::Wld {
-            let best = |l: Option<(u16, u64)>| {
-                l.map(|(code, index)| Longest {
+        let stored = |k: &Kind| *k == Kind::Stored;
+        let first = kinds.iter().position(stored);
+        let symbol = |code| {
+            self.coding.symbol(code).ok_or(Error::Input {
+                material: self.material,
+                what: "the rules allow no win or loss in so many plies",
+            })
+        };
+        let mut previous = first.map_or(Ok(0), |i| symbol(symbols[i]))?;
+        for (s, kind) in symbols.iter_mut().zip(&kinds) {
+            if *kind == Kind::Stored {
+                previous = symbol(*s)?;
+            }
+            *s = previous;
+        }
+        let count = |kind| kinds.iter().filter(|&&k| k == kind).count() as u64;
+        let best = |l: Option<(u16, u64)>| {
+            l.filter(|_| self.coding != Coding::Wld)
+                .map(|(code, index)| Longest {
                     plies: Value::from_code(code).dtw().unwrap_or(Dtw(0)),
                     index,
                 })
-            };
-            stats.longest_win = best(longest[0]);
-            stats.longest_loss = best(longest[1]);
-        }
+        };
         Ok(Packed {
             bytes: packed(self.coding.packing(), &symbols),
-            stats,
-            free: free == symbols.len(),
+            stats: SliceStats {
+                positions: end - start,
+                draws: counts[0],
+                wins: counts[1],
+                losses: counts[2],
+                captures: count(Kind::Capture),
+                decided: count(Kind::Decided),
+                longest_win: best(longest[0]),
+                longest_loss: best(longest[1]),
+                ..SliceStats::default()
+            },
+            free: first.is_none(),
         })
     }
 }
@@ -347,11 +408,7 @@ impl SliceStats {
 }
 
 /// Writes the sections of one slice.
-fn slice<R: Ruleset, V: Values>(
-    source: &Source<'_, R, V>,
-    options: &WriteOptions,
-    out: &mut Output,
-) -> Result<SliceHeader> {
+fn slice(source: &Source<'_>, options: &WriteOptions, out: &mut Output) -> Result<SliceHeader> {
     let start = out.position;
     let dictionary = if options.codec == Codec::Zstd && options.dictionary {
         choose_dictionary(source, options.level)?
@@ -454,10 +511,7 @@ fn encode_with(
 }
 
 /// Trains a dictionary on blocks spread over the slice; empty if it would not pay for itself.
-fn choose_dictionary<R: Ruleset, V: Values>(
-    source: &Source<'_, R, V>,
-    level: i32,
-) -> Result<Vec<u8>> {
+fn choose_dictionary(source: &Source<'_>, level: i32) -> Result<Vec<u8>> {
     let blocks = source.blocks();
     let samples = blocks.min(SAMPLES);
     if samples < 32 {
@@ -503,92 +557,5 @@ fn choose_dictionary<R: Ruleset, V: Values>(
         Ok(dictionary)
     } else {
         Ok(Vec::new())
-    }
-}
-
-/// A file under a temporary name that appears under its own name when it is finished, or not at
-/// all.
-struct Output {
-    path: PathBuf,
-    temporary: PathBuf,
-    file: io::BufWriter<File>,
-    position: u64,
-    finished: bool,
-}
-
-impl Output {
-    fn create(path: &Path) -> Result<Self> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = path.with_file_name(format!(".{name}.tmp-{}", std::process::id()));
-        let failed = |action| {
-            move |source| Error::Io {
-                action,
-                path: path.to_owned(),
-                source,
-            }
-        };
-        fs::create_dir_all(directory(path)).map_err(failed("create the directory of"))?;
-        let file = File::create(&temporary).map_err(failed("create"))?;
-        Ok(Self {
-            path: path.to_owned(),
-            temporary,
-            file: io::BufWriter::with_capacity(1 << 18, file),
-            position: 0,
-            finished: false,
-        })
-    }
-    fn failed(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error {
-        let path = self.path.clone();
-        move |source| Error::Io {
-            action,
-            path,
-            source,
-        }
-    }
-    fn seek(&mut self, position: u64) -> Result<()> {
-        self.position = position;
-        let done = self.file.seek(SeekFrom::Start(position));
-        done.map(drop).map_err(self.failed("write"))
-    }
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.position += bytes.len() as u64;
-        let done = self.file.write_all(bytes);
-        done.map_err(self.failed("write"))
-    }
-    /// Drops everything from `position` on.
-    fn cut(&mut self, position: u64) -> Result<()> {
-        self.seek(position)?;
-        let done = self.file.get_ref().set_len(position);
-        done.map_err(self.failed("write"))
-    }
-    /// Gives the file its name, when all of it is on disk.
-    fn finish(mut self) -> Result<()> {
-        let path = &self.path;
-        let done = self
-            .file
-            .flush()
-            .and_then(|()| self.file.get_ref().sync_all())
-            .and_then(|()| fs::rename(&self.temporary, path))
-            .and_then(|()| File::open(directory(path))?.sync_all());
-        done.map_err(self.failed("write"))?;
-        self.finished = true;
-        Ok(())
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if !self.finished {
-            // Best effort: the name alone says that the file is no table.
-            let _ = fs::remove_file(&self.temporary);
-        }
-    }
-}
-
-/// The directory of a file.
-fn directory(path: &Path) -> &Path {
-    match path.parent() {
-        Some(d) if !d.as_os_str().is_empty() => d,
-        _ => Path::new("."),
     }
 }

@@ -1,6 +1,6 @@
 //! What is written is read again, position by position.
 
-use dambase_rules::{Board, Ruleset, Side, Variant, WithRuleset, movegen, position};
+use dambase_rules::{Board, Ruleset, Side, Variant, marker, movegen, position};
 use dambase_tables::{
     BlockId, Codec, Dtw, DtwArray, Error, Header, Index, Material, Metric, Scratch, Table, Value,
     Wld, WldArray, WriteOptions, table_path, write_dtw, write_wld,
@@ -28,8 +28,7 @@ struct RoundTrip {
     longest: u16,
 }
 
-impl WithRuleset for RoundTrip {
-    type Output = Header;
+impl RoundTrip {
     fn run<R: Ruleset>(self) -> Header {
         let dir = tempfile::tempdir().unwrap();
         let path = table_path(dir.path(), R::VARIANT, self.material, self.metric);
@@ -132,16 +131,35 @@ impl WithRuleset for RoundTrip {
     }
 }
 
+/// One code for each board, word and parity: enough here, and quick to compile.
+const CODES: [Variant; 5] = [
+    Variant::Italian,
+    Variant::International,
+    Variant::Canadian,
+    Variant::Turkish,
+    Variant::Poddavki,
+];
+
+fn run(v: Variant, test: RoundTrip) -> Header {
+    match v {
+        Variant::Italian => test.run::<marker::Italian>(),
+        Variant::International => test.run::<marker::International>(),
+        Variant::Canadian => test.run::<marker::Canadian>(),
+        Variant::Turkish => test.run::<marker::Turkish>(),
+        _ => test.run::<marker::Poddavki>(),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
     fn every_stored_value_returns(
-        v in proptest::sample::select(Variant::ALL.to_vec()),
+        v in proptest::sample::select(CODES.to_vec()),
         material in proptest::sample::select(vec!["KvK", "KvM", "MvM", "MMvM", "KvMM", "MMvK"]),
         pattern in 0_u64..1000,
         distances in any::<bool>(),
         longest in proptest::sample::select(vec![2_u16, 40, 300, 30000]),
-        block in proptest::sample::select(vec![None, Some(4), Some(256), Some(1000)]),
+        block in proptest::sample::select(vec![None, Some(4), Some(256), Some(1024)]),
         codec in proptest::sample::select(vec![Codec::Raw, Codec::Zstd]),
     ) {
         let material: Material = material.parse().unwrap();
@@ -158,26 +176,29 @@ proptest! {
             metric: if distances { Metric::Dtw } else { Metric::Wld },
             longest,
         };
-        v.with(test);
+        run(v, test);
     }
 }
 
 #[test]
 fn one_value_costs_a_header_only() {
-    let header = Variant::International.with(RoundTrip {
-        material: "KKvK".parse().unwrap(),
-        pattern: 0,
-        options: WriteOptions::default(),
-        metric: Metric::Wld,
-        longest: 2,
-    });
+    let header = run(
+        Variant::International,
+        RoundTrip {
+            material: "KKvK".parse().unwrap(),
+            pattern: 0,
+            options: WriteOptions::default(),
+            metric: Metric::Wld,
+            longest: 2,
+        },
+    );
     assert_eq!(header.file_bytes, Header::BYTES as u64);
     assert!(header.slices.iter().all(|s| s.codec == Codec::Constant));
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    type English = dambase_rules::marker::English;
+    type English = marker::English;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("KvK.wld");
     let options = WriteOptions::default();

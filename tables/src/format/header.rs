@@ -475,8 +475,8 @@ impl SliceHeader {
         }
         let n = slice.block_positions;
         ensure(
-            n > 0
-                && n.is_multiple_of(4)
+            n >= 4
+                && n.is_power_of_two()
                 && coding.packing().bytes(u64::from(n)) <= u64::from(u16::MAX),
             "size of a block",
         )?;

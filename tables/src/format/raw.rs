@@ -87,3 +87,111 @@ pub(crate) struct RawSection {
 }
 
 const _: () = assert!(HEADER_BYTES == 512 && size_of::<RawSlice>() == 184);
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use dambase_rules::{Bits, Board, Geometry, Variant};
+
+    use super::*;
+    use crate::{Index, Material};
+
+    /// The norm, compared with the code line by line.
+    const NORM: &str = include_str!("../../../docs/format.md");
+
+    /// The cells of all table rows below a heading line.
+    fn rows<'a>(heading: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
+        let start = NORM.find(heading).expect("the table is in the norm");
+        let lines = NORM[start + heading.len()..].lines().skip(1);
+        lines
+            .take_while(|l| l.starts_with('|'))
+            .map(|l| l.trim_matches('|').split('|').map(str::trim).collect())
+    }
+
+    macro_rules! layout {
+        ($t:ty: $($f:ident)*) => {
+            vec![$((offset_of!($t, $f), size_of_field(|t: &$t| &raw const t.$f), stringify!($f)),)*]
+        };
+    }
+    fn size_of_field<T, F>(_: impl Fn(&T) -> *const F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn offsets_are_those_of_the_norm() {
+        let heading = "| offset | bytes | field | content |\n";
+        let header = layout!(RawHeader: magic version header_bytes variant metric slice_count zero
+            rules limits flags material file_bytes generator verifier reserved slices reserved_end
+            checksum);
+        let slice = layout!(RawSlice: positions wins cursed_wins draws blessed_losses losses
+            captures decided longest_win_index longest_loss_index longest_win_plies
+            longest_loss_plies codec coding constant block_positions zero model table
+            blocks_offset blocks_bytes parameters);
+        let (first, second) = NORM.split_once(heading).unwrap();
+        let (second, third) = second.split_once(heading).unwrap();
+        assert!(!first.contains(heading) && !third.contains(heading));
+        for (text, layout) in [(second, header), (third, slice)] {
+            let found: Vec<(usize, usize, &str)> = text
+                .lines()
+                .skip(1)
+                .take_while(|l| l.starts_with('|'))
+                .map(|l| {
+                    let cells: Vec<&str> = l.trim_matches('|').split('|').map(str::trim).collect();
+                    (
+                        cells[0].parse().unwrap(),
+                        cells[1].parse().unwrap(),
+                        cells[2],
+                    )
+                })
+                .collect();
+            assert_eq!(found, layout);
+        }
+        let magic: Vec<String> = MAGIC.iter().map(|b| format!("{b:02x}")).collect();
+        assert!(NORM.contains(&magic.join(" ")));
+    }
+
+    #[test]
+    fn fingerprints_are_those_of_the_norm() {
+        let listed: Vec<(u8, &str, u64)> = rows("| number | code | fingerprint |\n")
+            .map(|c| {
+                let fingerprint = u64::from_str_radix(c[2].trim_matches('`'), 16).unwrap();
+                (c[0].parse().unwrap(), c[1], fingerprint)
+            })
+            .collect();
+        let known: Vec<(u8, &str, u64)> = Variant::ALL
+            .iter()
+            .map(|v| (v.id(), v.name(), v.rules().fingerprint()))
+            .collect();
+        assert_eq!(listed, known);
+    }
+
+    #[test]
+    fn examples_have_the_indices_of_the_norm() {
+        let heading =
+            "| board | material | white kings | white men | black kings | black men | index |\n";
+        let mut n = 0;
+        for c in rows(heading) {
+            let geometry = match c[0] {
+                "32" => Geometry::Diagonal8,
+                "50" => Geometry::Diagonal10,
+                "64" => Geometry::Full8,
+                _ => Geometry::Diagonal12,
+            };
+            let set = |text: &str| {
+                let squares = text.split(", ").filter(|s| !s.is_empty());
+                squares.fold(0, |set, s| set | u128::bit(s.parse().unwrap()))
+            };
+            let board = Board {
+                kings: [set(c[2]), set(c[4])],
+                men: [set(c[3]), set(c[5])],
+            };
+            let material: Material = c[1].parse().unwrap();
+            assert_eq!(Material::of(&board), material);
+            let index = Index::<u128>::new(geometry, material).unwrap();
+            assert_eq!(index.index(&board).to_string(), c[6], "{}", c[1]);
+            n += 1;
+        }
+        assert!(n >= 5);
+    }
+}
