@@ -37,7 +37,7 @@ impl RoundTrip {
         let sides = self.material.sides();
         let parity = R::RULES.win_parity();
         let value = |i: u64, side: Side| {
-            let pattern = self.pattern + side as u64;
+            let pattern = self.pattern + 5 * side as u64;
             let plies = (noise(i, pattern ^ 0x5555) % u64::from(self.longest)) as u16;
             match wld(i, pattern) {
                 Wld::Draw => Value::Draw,
