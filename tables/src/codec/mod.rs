@@ -115,7 +115,7 @@ impl Coding {
         let win = match self {
             Self::Wld | Self::Code | Self::CodeWide => return Value::from_code(symbol),
             Self::OddWins | Self::OddWinsWide => plies % 2 == 1,
-            Self::EvenWins | Self::EvenWinsWide => plies % 2 == 0,
+            Self::EvenWins | Self::EvenWinsWide => plies.is_multiple_of(2),
         };
         if win {
             Value::Win(Dtw(plies))

@@ -101,7 +101,7 @@ mod tests {
     const NORM: &str = include_str!("../../../docs/format.md");
 
     /// The cells of all table rows below a heading line.
-    fn rows<'a>(heading: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
+    fn rows(heading: &str) -> impl Iterator<Item = Vec<&'static str>> {
         let start = NORM.find(heading).expect("the table is in the norm");
         let lines = NORM[start + heading.len()..].lines().skip(1);
         lines
