@@ -1,1 +1,33 @@
-//! Under construction.
+//! Look-ups in directories of endgame tables.
+//!
+//! [`Tablebase::open`] opens the tables of one code; [`Tablebase::probe_wld`] gives the value of
+//! any legal position whose material is covered, [`Tablebase::probe`] the value with the distance
+//! to the end of the game, [`Tablebase::moves`] every legal move with what it leads to, and
+//! [`Tablebase::line`] best play. Positions in which the side to move must capture are not stored
+//! in tables; they are resolved here by playing the captures, so answers are exact for every
+//! position.
+//!
+//! Values are for the side to move, distances are plies. A [`Tablebase`] is `Send + Sync` and is
+//! asked through `&self`; see [`Scratch`] for the fastest look-ups.
+#![forbid(unsafe_code)]
+
+mod cache;
+mod coverage;
+mod error;
+mod lookup;
+mod measure;
+mod moves;
+mod open;
+mod resident;
+mod scratch;
+mod slot;
+mod tablebase;
+
+pub use coverage::{Coverage, Covered};
+pub use error::{Error, Result};
+pub use moves::{Line, LineEnd, Outcome, Rated, Step};
+pub use scratch::Scratch;
+pub use tablebase::{DEFAULT_CACHE_BYTES, Tablebase};
+
+pub use dambase_rules::{Board, Move, Position, Side, Variant};
+pub use dambase_tables::{Dtw, Material, Metric, Value, Wld};

@@ -1,0 +1,108 @@
+//! Lists directories and reads headers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use dambase_rules::Variant;
+use dambase_tables::format::parse_name;
+use dambase_tables::{Header, Material, Metric, Table};
+
+use crate::error::{Error, Result};
+use crate::slot::{Slot, Source};
+
+/// The files found so far.
+pub(crate) struct Found {
+    variant: Variant,
+    slots: BTreeMap<Material, Slot>,
+    issues: Vec<Error>,
+}
+
+impl Found {
+    pub(crate) fn new(variant: Variant) -> Self {
+        Self {
+            variant,
+            slots: BTreeMap::new(),
+            issues: Vec::new(),
+        }
+    }
+
+    /// Adds the tables in `<dir>/<variant>`.
+    pub(crate) fn list(&mut self, dir: &Path) -> Result<()> {
+        let there = fs::metadata(dir).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => Error::NoDirectory {
+                path: dir.to_owned(),
+            },
+            ErrorKind::NotADirectory => Error::NotADirectory {
+                path: dir.to_owned(),
+            },
+            _ => Error::io(dir, e),
+        })?;
+        if !there.is_dir() {
+            return Err(Error::NotADirectory {
+                path: dir.to_owned(),
+            });
+        }
+        let dir = dir.join(self.variant.name());
+        let files = match fs::read_dir(&dir) {
+            Ok(files) => files,
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(());
+            }
+            Err(e) => return Err(Error::io(&dir, e)),
+        };
+        let mut named = Vec::new();
+        for file in files {
+            let path = file.map_err(|e| Error::io(&dir, e))?.path();
+            if let Some((material, metric)) = parse_name(&path) {
+                named.push((material, metric, path));
+            }
+        }
+        // The order in which a system lists files must not matter.
+        named.sort();
+        for (material, metric, path) in named {
+            self.add(material, metric, &path);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, material: Material, metric: Metric, path: &Path) {
+        let header = self.header(material, metric, path);
+        if let Err(e) = &header {
+            self.issues.push(e.clone());
+        }
+        // A file with the name of a mirrored material is an issue, but stands for no table.
+        if !material.is_canonical() {
+            return;
+        }
+        let geometry = self.variant.rules().geometry;
+        let slot = match self.slots.entry(material) {
+            std::collections::btree_map::Entry::Occupied(e) => e.into_mut(),
+            std::collections::btree_map::Entry::Vacant(e) => match Slot::new(geometry, material) {
+                Ok(slot) => e.insert(slot),
+                // Its header has been refused for the same reason.
+                Err(_) => return,
+            },
+        };
+        let Some(place) = slot.source_mut(metric) else {
+            return;
+        };
+        // The first good file of a table is used, or the first bad one if none is good.
+        if place.as_ref().is_none_or(|old| old.header.is_err() && header.is_ok()) {
+            *place = Some(Source::new(path.to_owned(), header));
+        }
+    }
+
+    /// The header of a file, if it is the table that its name says.
+    fn header(&self, material: Material, metric: Metric, path: &Path) -> Result<Header> {
+        let table = Table::open(path)?;
+        table.expect(self.variant, material, metric)?;
+        Ok(table.header().clone())
+    }
+
+    /// The materials found, in order, and what is wrong with files.
+    pub(crate) fn into_slots(self) -> (Vec<Slot>, Vec<Error>) {
+        (self.slots.into_values().collect(), self.issues)
+    }
+}

@@ -1,0 +1,218 @@
+//! What a tablebase knows of one material: its files, and what of them is in memory.
+
+use std::any::Any;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use dambase_rules::{Bits, Geometry, Side, Variant};
+use dambase_tables::{DtwArray, Header, Index, Material, Metric, Table, TooLarge, WldArray};
+
+use crate::error::Result;
+
+/// One file: known by its header, mapped when it is first needed.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) header: Result<Header>,
+    table: OnceLock<Result<Table>>,
+}
+
+impl Source {
+    pub(crate) fn new(path: PathBuf, header: Result<Header>) -> Self {
+        Self {
+            path,
+            header,
+            table: OnceLock::new(),
+        }
+    }
+
+    /// The table, if it has been mapped.
+    #[inline(always)]
+    pub(crate) fn mapped(&self) -> Option<&Table> {
+        self.table.get()?.as_ref().ok()
+    }
+
+    /// The table, mapped now if it was not before.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    #[inline(always)]
+    pub(crate) fn table(&self) -> Result<&Table> {
+        match self.table.get() {
+            Some(Ok(table)) => Ok(table),
+            _ => self.map(),
+        }
+    }
+
+    #[cold]
+    fn map(&self) -> Result<&Table> {
+        let table = self.table.get_or_init(|| {
+            self.header.as_ref().map_err(Clone::clone)?;
+            Ok(Table::open(&self.path)?)
+        });
+        table.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// The numbering of a material's positions, in the word of its code.
+#[derive(Debug)]
+enum AnyIndex {
+    Narrow(Index<u64>),
+    Wide(Index<u128>),
+}
+
+/// A material of which there is a table.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) material: Material,
+    index: AnyIndex,
+    pub(crate) wld: Option<Source>,
+    pub(crate) dtw: Option<Source>,
+    /// Values of all positions, captures included, in the order of `material.sides()`.
+    pub(crate) resident_wld: OnceLock<Box<[WldArray]>>,
+    pub(crate) resident_dtw: OnceLock<Box<[DtwArray]>>,
+}
+
+impl Slot {
+    /// A material without tables yet.
+    ///
+    /// # Errors
+    /// [`TooLarge`] if its positions cannot be numbered.
+    pub(crate) fn new(geometry: Geometry, material: Material) -> Result<Self, TooLarge> {
+        let index = if geometry.squares() <= u64::BITS as usize {
+            AnyIndex::Narrow(Index::new(geometry, material)?)
+        } else {
+            AnyIndex::Wide(Index::new(geometry, material)?)
+        };
+        Ok(Self {
+            material,
+            index,
+            wld: None,
+            dtw: None,
+            resident_wld: OnceLock::new(),
+            resident_dtw: OnceLock::new(),
+        })
+    }
+
+    /// The numbering; the word must be that of the code.
+    #[inline(always)]
+    pub(crate) fn index<W: Bits>(&self) -> &Index<W> {
+        // Each arm is decided when compiled, so this costs one comparison.
+        let index = match &self.index {
+            AnyIndex::Narrow(i) => (i as &dyn Any).downcast_ref(),
+            AnyIndex::Wide(i) => (i as &dyn Any).downcast_ref(),
+        };
+        index.expect("the word of the code")
+    }
+
+    /// Positions with one side to move.
+    pub(crate) fn positions(&self) -> u64 {
+        match &self.index {
+            AnyIndex::Narrow(i) => i.positions(),
+            AnyIndex::Wide(i) => i.positions(),
+        }
+    }
+
+    pub(crate) fn source(&self, metric: Metric) -> Option<&Source> {
+        match metric {
+            Metric::Wld => self.wld.as_ref(),
+            Metric::Dtw => self.dtw.as_ref(),
+            _ => None,
+        }
+    }
+    pub(crate) fn source_mut(&mut self, metric: Metric) -> Option<&mut Option<Source>> {
+        match metric {
+            Metric::Wld => Some(&mut self.wld),
+            Metric::Dtw => Some(&mut self.dtw),
+            _ => None,
+        }
+    }
+}
+
+/// From the numbers of pieces to the slot, by plain indexing.
+#[derive(Debug, Default)]
+pub(crate) struct Map {
+    /// One more than the most pieces of a kind.
+    base: usize,
+    entries: Vec<Entry>,
+}
+
+/// Where the tables of a material are, and for which side to move the colours are swapped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry(u32);
+
+impl Entry {
+    const NONE: Self = Self(u32::MAX);
+
+    /// The number of the slot.
+    #[inline(always)]
+    pub(crate) fn slot(self) -> usize {
+        (self.0 >> 2) as usize
+    }
+    /// Whether a position with `side` to move is stored with the colours swapped.
+    #[inline(always)]
+    pub(crate) fn swapped(self, side: Side) -> bool {
+        self.0 >> (side as u32) & 1 == 1
+    }
+}
+
+impl Map {
+    /// The map to slots of these canonical materials.
+    pub(crate) fn new(slots: &[Slot]) -> Self {
+        let most = slots
+            .iter()
+            .flat_map(|s| s.material.kings.into_iter().chain(s.material.men))
+            .max();
+        let Some(most) = most else {
+            return Self::default();
+        };
+        let base = usize::from(most) + 1;
+        let mut map = Self {
+            base,
+            entries: vec![Entry::NONE; base.pow(4)],
+        };
+        for (i, slot) in slots.iter().enumerate() {
+            let m = slot.material;
+            let id = (i as u32) << 2;
+            if m.is_symmetric() {
+                map.set(m, Entry(id | 0b10));
+            } else {
+                map.set(m, Entry(id));
+                map.set(m.mirrored(), Entry(id | 0b11));
+            }
+        }
+        map
+    }
+
+    fn set(&mut self, m: Material, e: Entry) {
+        let place = self.place(m);
+        self.entries[place] = e;
+    }
+
+    #[inline(always)]
+    fn place(&self, m: Material) -> usize {
+        let n = |count: u8| usize::from(count);
+        ((n(m.kings[0]) * self.base + n(m.men[0])) * self.base + n(m.kings[1])) * self.base
+            + n(m.men[1])
+    }
+
+    /// The slot of a material.
+    #[inline(always)]
+    pub(crate) fn find(&self, m: Material) -> Option<Entry> {
+        let most = m.kings[0].max(m.kings[1]).max(m.men[0].max(m.men[1]));
+        if usize::from(most) >= self.base {
+            return None;
+        }
+        let entry = self.entries[self.place(m)];
+        (entry.0 != u32::MAX).then_some(entry)
+    }
+}
+
+/// The file of a table, below the directory of tables.
+pub(crate) fn file_of(
+    variant: Variant,
+    material: Material,
+    metric: Metric,
+) -> PathBuf {
+    dambase_tables::table_path(Path::new(""), variant, material, metric)
+}

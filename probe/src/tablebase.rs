@@ -1,0 +1,330 @@
+//! A set of tables of one code: opened once, asked by any number of threads.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dambase_rules::{Board, Position, Ruleset, Side, Variant, WithRuleset};
+use dambase_tables::{Dtw, Material, Value, Wld};
+
+use crate::cache::Blocks;
+use crate::error::{Error, Result};
+use crate::lookup::{Miss, Reach, check};
+use crate::measure::{Measure, OfDtw, OfWld};
+use crate::scratch::Scratch;
+use crate::slot::{Map, Slot};
+
+/// Bytes of decoded blocks that are kept unless [`Tablebase::set_cache_bytes`] says otherwise.
+pub const DEFAULT_CACHE_BYTES: u64 = 64 << 20;
+
+/// All tables of one code in one or several directories.
+///
+/// It is `Send + Sync`, every method takes `&self`, and the answers do not depend on how many
+/// threads ask. Every method that looks up has a variant that takes a [`Scratch`]; without one,
+/// a scratch of the thread is used.
+#[derive(Debug)]
+pub struct Tablebase {
+    variant: Variant,
+    dirs: Vec<PathBuf>,
+    /// Sorted by material, so that captures lead to lower slots.
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) map: Map,
+    pub(crate) blocks: Blocks,
+    issues: Vec<Error>,
+    /// Tells this tablebase from all others of the process.
+    id: u64,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new());
+}
+
+/// Runs `f` with the scratch of this thread.
+pub(crate) fn with_scratch<T>(f: impl FnOnce(&mut Scratch) -> T) -> T {
+    SCRATCH.with_borrow_mut(f)
+}
+
+impl Tablebase {
+    /// Opens the tables of `variant` in `dirs`: those in the subdirectory named after the code.
+    ///
+    /// Only directories are listed and headers read; files are mapped when they are first needed.
+    /// A directory without tables of the code counts as empty. Of a table that is in several
+    /// directories the first good one is used. Files that cannot be used are listed in
+    /// [`Self::issues`], and a look-up that needs one of them gives its error.
+    ///
+    /// # Errors
+    /// [`Error::NoDirectory`], [`Error::NotADirectory`] or [`Error::Io`], naming the path.
+    pub fn open<P: AsRef<Path>>(
+        variant: Variant,
+        dirs: impl IntoIterator<Item = P>,
+    ) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let mut found = crate::open::Found::new(variant);
+        let mut names = Vec::new();
+        for dir in dirs {
+            let dir = dir.as_ref();
+            found.list(dir)?;
+            if !names.iter().any(|d| d == dir) {
+                names.push(dir.to_owned());
+            }
+        }
+        let (slots, issues) = found.into_slots();
+        let map = Map::new(&slots);
+        Ok(Self {
+            variant,
+            dirs: names,
+            slots,
+            map,
+            blocks: Blocks::new(DEFAULT_CACHE_BYTES),
+            issues,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+        })
+    }
+
+    /// The code.
+    #[must_use]
+    pub const fn variant(&self) -> Variant {
+        self.variant
+    }
+    /// The directories, as they were given.
+    #[must_use]
+    pub fn dirs(&self) -> &[PathBuf] {
+        &self.dirs
+    }
+    /// The files that cannot be used, each with the reason.
+    #[must_use]
+    pub fn issues(&self) -> &[Error] {
+        &self.issues
+    }
+
+    /// The position of a FEN of this code.
+    ///
+    /// # Errors
+    /// What is wrong with the text or the position.
+    pub fn position(&self, fen: &str) -> Result<Position, dambase_rules::Error> {
+        Position::parse(self.variant, fen)
+    }
+
+    /// Bytes that decoded blocks may take in the shared cache. Beside it, each [`Scratch`] keeps
+    /// at most 64 blocks, and [resident tables](Self::make_resident) are not counted.
+    #[must_use]
+    pub fn cache_capacity(&self) -> u64 {
+        self.blocks.capacity()
+    }
+    /// Bytes that decoded blocks take in the shared cache now.
+    #[must_use]
+    pub fn cache_bytes(&self) -> u64 {
+        self.blocks.bytes()
+    }
+    /// Sets the bytes that decoded blocks may take; may be called at any time.
+    pub fn set_cache_bytes(&self, bytes: u64) {
+        self.blocks.set_capacity(bytes);
+    }
+    /// Drops all decoded blocks from the shared cache.
+    pub fn clear_cache(&self) {
+        self.blocks.clear();
+    }
+
+    /// Win, loss or draw for the side to move, endless play being a draw.
+    ///
+    /// Answered from the distances if there is no WLD table. Costs at most one block for each
+    /// quiet position that captures can lead to.
+    ///
+    /// # Errors
+    /// [`Error::MissingTable`] names the table that is not there, [`Error::Table`] one that is
+    /// damaged; [`Error::RunNotCovered`] if a king run is pending; [`Error::OtherVariant`].
+    pub fn probe_wld(&self, position: &Position) -> Result<Wld> {
+        with_scratch(|s| self.probe_wld_with(position, s))
+    }
+    /// [`Self::probe_wld`] with the buffers of the caller.
+    ///
+    /// # Errors
+    /// As [`Self::probe_wld`].
+    pub fn probe_wld_with(&self, position: &Position, scratch: &mut Scratch) -> Result<Wld> {
+        self.ask::<OfWld>(position, Reach::Files, scratch).map_err(failed)
+    }
+
+    /// Win, loss or draw for the side to move if all blocks that it takes are in memory; nothing
+    /// if not. Never touches a file.
+    ///
+    /// # Errors
+    /// As [`Self::probe_wld`].
+    pub fn try_probe_wld(&self, position: &Position) -> Result<Option<Wld>> {
+        with_scratch(|s| self.try_probe_wld_with(position, s))
+    }
+    /// [`Self::try_probe_wld`] with the buffers of the caller.
+    ///
+    /// # Errors
+    /// As [`Self::probe_wld`].
+    pub fn try_probe_wld_with(
+        &self,
+        position: &Position,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Wld>> {
+        in_memory(self.ask::<OfWld>(position, Reach::Memory, scratch))
+    }
+
+    /// Value and distance in plies for the side to move.
+    ///
+    /// # Errors
+    /// As [`Self::probe_wld`]; the table that is missing is one of distances.
+    pub fn probe(&self, position: &Position) -> Result<Value> {
+        with_scratch(|s| self.probe_with(position, s))
+    }
+    /// [`Self::probe`] with the buffers of the caller.
+    ///
+    /// # Errors
+    /// As [`Self::probe`].
+    pub fn probe_with(&self, position: &Position, scratch: &mut Scratch) -> Result<Value> {
+        self.ask::<OfDtw>(position, Reach::Files, scratch).map_err(failed)
+    }
+
+    /// Value and distance if all blocks that they take are in memory; nothing if not. Never
+    /// touches a file.
+    ///
+    /// # Errors
+    /// As [`Self::probe`].
+    pub fn try_probe(&self, position: &Position) -> Result<Option<Value>> {
+        with_scratch(|s| in_memory(self.ask::<OfDtw>(position, Reach::Memory, s)))
+    }
+
+    /// Plies to the end of the game, the winner hurrying and the loser delaying; 0 if it is
+    /// over, nothing if it is drawn.
+    ///
+    /// # Errors
+    /// As [`Self::probe`].
+    pub fn probe_dtw(&self, position: &Position) -> Result<Option<Dtw>> {
+        Ok(self.probe(position)?.dtw())
+    }
+
+    /// [`Self::probe_wld`] for programs with boards of their own: no [`Position`] is made.
+    ///
+    /// # Errors
+    /// As [`Self::probe_wld`], and [`Error::IllegalPosition`] for a placement that is none. More
+    /// pieces than at the start are not noticed.
+    #[inline]
+    pub fn probe_board<R: Ruleset>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        scratch: &mut Scratch,
+    ) -> Result<Wld> {
+        self.ask_board::<R, OfWld>(board, side, Reach::Files, scratch).map_err(failed)
+    }
+
+    /// [`Self::try_probe_wld`] for programs with boards of their own.
+    ///
+    /// # Errors
+    /// As [`Self::probe_board`].
+    #[inline]
+    pub fn try_probe_board<R: Ruleset>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Wld>> {
+        in_memory(self.ask_board::<R, OfWld>(board, side, Reach::Memory, scratch))
+    }
+
+    /// [`Self::probe`] for programs with boards of their own.
+    ///
+    /// # Errors
+    /// As [`Self::probe_board`].
+    #[inline]
+    pub fn probe_board_value<R: Ruleset>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        scratch: &mut Scratch,
+    ) -> Result<Value> {
+        self.ask_board::<R, OfDtw>(board, side, Reach::Files, scratch).map_err(failed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn ask_board<R: Ruleset, M: Measure>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        reach: Reach,
+        scratch: &mut Scratch,
+    ) -> Result<M::Answer, Miss> {
+        if R::VARIANT != self.variant {
+            return Err(self.other_variant(R::VARIANT).into());
+        }
+        check::<R>(board, side)?;
+        self.attach(scratch);
+        self.look_up::<R, M>(board, side, reach, scratch, 0, Material::of(board))
+    }
+
+    pub(crate) fn ask<M: Measure>(
+        &self,
+        position: &Position,
+        reach: Reach,
+        scratch: &mut Scratch,
+    ) -> Result<M::Answer, Miss> {
+        struct Ask<'a, M>(
+            &'a Tablebase,
+            &'a Position,
+            Reach,
+            &'a mut Scratch,
+            std::marker::PhantomData<M>,
+        );
+        impl<M: Measure> WithRuleset for Ask<'_, M> {
+            type Output = Result<M::Answer, Miss>;
+            fn run<R: Ruleset>(self) -> Self::Output {
+                let Self(tablebase, position, reach, scratch, _) = self;
+                let board = Board::from_wide(position.board());
+                tablebase.attach(scratch);
+                let material = Material::of(&board);
+                tablebase.look_up::<R, M>(&board, position.side(), reach, scratch, 0, material)
+            }
+        }
+        self.fits(position)?;
+        self.variant.with(Ask::<M>(self, position, reach, scratch, std::marker::PhantomData))
+    }
+
+    /// Refuses positions that the tables do not have.
+    pub(crate) fn fits(&self, position: &Position) -> Result<()> {
+        if position.variant() != self.variant {
+            return Err(self.other_variant(position.variant()));
+        }
+        if position.runs().iter().any(|r| r.count > 0) {
+            // Tables with king runs would be asked here.
+            let variant = self.variant;
+            return Err(Error::RunNotCovered { variant });
+        }
+        Ok(())
+    }
+
+    /// Prepares a scratch for look-ups here.
+    #[inline(always)]
+    pub(crate) fn attach(&self, scratch: &mut Scratch) {
+        scratch.attach(self.id);
+    }
+
+    #[cold]
+    fn other_variant(&self, position: Variant) -> Error {
+        Error::OtherVariant {
+            tables: self.variant,
+            position,
+        }
+    }
+}
+
+/// An error of a look-up that may read files.
+#[cold]
+pub(crate) fn failed(miss: Miss) -> Error {
+    match miss {
+        Miss::Failed(e) => *e,
+        Miss::NotInMemory => unreachable!("files may be read"),
+    }
+}
+
+#[inline(always)]
+pub(crate) fn in_memory<T>(answer: Result<T, Miss>) -> Result<Option<T>> {
+    match answer {
+        Ok(v) => Ok(Some(v)),
+        Err(Miss::NotInMemory) => Ok(None),
+        Err(Miss::Failed(e)) => Err(*e),
+    }
+}
