@@ -82,7 +82,11 @@ impl Tablebase {
     #[must_use]
     pub fn header(&self, material: Material, metric: Metric) -> Option<&Header> {
         let entry = self.map.find(material.canonical())?;
-        self.slots[entry.slot()].source(metric)?.header.as_ref().ok()
+        self.slots[entry.slot()]
+            .source(metric)?
+            .header
+            .as_ref()
+            .ok()
     }
 
     fn complete<M: Measure>(&self) -> u8 {

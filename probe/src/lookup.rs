@@ -170,7 +170,9 @@ impl Tablebase {
             Some(block) => block,
             None if reach == Reach::Memory => return Err(Miss::NotInMemory),
             None => {
-                let block = table.decode(block, &mut scratch.decoder).map_err(Error::from)?;
+                let block = table
+                    .decode(block, &mut scratch.decoder)
+                    .map_err(Error::from)?;
                 let block = Arc::new(block);
                 self.blocks.insert(key, Arc::clone(&block));
                 block

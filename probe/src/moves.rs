@@ -93,12 +93,10 @@ impl LineEnd {
 /// Best first: short wins, draws, long losses. Unknown distances come last among their like.
 fn order(a: &Outcome, b: &Outcome) -> Ordering {
     let quick = |o: &Outcome| o.dtw.map_or(u16::MAX, |d| d.0);
-    rank(b.wld)
-        .cmp(&rank(a.wld))
-        .then_with(|| match a.wld {
-            Wld::Win | Wld::Draw => quick(a).cmp(&quick(b)),
-            Wld::Loss => Reverse(a.dtw).cmp(&Reverse(b.dtw)),
-        })
+    rank(b.wld).cmp(&rank(a.wld)).then_with(|| match a.wld {
+        Wld::Win | Wld::Draw => quick(a).cmp(&quick(b)),
+        Wld::Loss => Reverse(a.dtw).cmp(&Reverse(b.dtw)),
+    })
 }
 
 impl Tablebase {

@@ -89,7 +89,10 @@ impl Found {
             return;
         };
         // The first good file of a table is used, or the first bad one if none is good.
-        if place.as_ref().is_none_or(|old| old.header.is_err() && header.is_ok()) {
+        if place
+            .as_ref()
+            .is_none_or(|old| old.header.is_err() && header.is_ok())
+        {
             *place = Some(Source::new(path.to_owned(), header));
         }
     }

@@ -52,11 +52,7 @@ impl Tablebase {
     /// # Errors
     /// [`Error::Table`] for a damaged table, [`Error::MissingTable`] if captures lead to one that
     /// is not there. Tables that were finished before stay resident.
-    pub fn make_resident(
-        &self,
-        metric: Metric,
-        chosen: impl Fn(Material) -> bool,
-    ) -> Result<u64> {
+    pub fn make_resident(&self, metric: Metric, chosen: impl Fn(Material) -> bool) -> Result<u64> {
         // Smaller materials first: the captures of larger ones are then resolved in flat memory.
         for slot in self.slots.iter().filter(|s| chosen(s.material)) {
             match metric {
@@ -95,7 +91,8 @@ impl Tablebase {
         if M::flat(slot).is_some() {
             return Ok(());
         }
-        self.variant().with(Run::<M>(self, slot, std::marker::PhantomData))
+        self.variant()
+            .with(Run::<M>(self, slot, std::marker::PhantomData))
     }
 
     /// Writes the answers of captures and decided positions into an unpacked slice.
@@ -200,13 +197,12 @@ impl Unpack for OfDtw {
         Ok(table.read_dtw(side)?)
     }
     fn for_each_chunk(array: &mut DtwArray, chunk: usize, fill: &Fill<'_, Self::Answer>) {
-        array
-            .codes
-            .par_chunks_mut(chunk)
-            .enumerate()
-            .for_each_init(Scratch::new, |scratch, (n, codes)| {
+        array.codes.par_chunks_mut(chunk).enumerate().for_each_init(
+            Scratch::new,
+            |scratch, (n, codes)| {
                 fill(scratch, (n * chunk) as u64, &mut |i, v| codes[i] = v.code());
-            });
+            },
+        );
     }
     fn keep(slot: &Slot, slices: Vec<DtwArray>) {
         slot.resident_dtw.get_or_init(|| slices.into_boxed_slice());

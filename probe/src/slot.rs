@@ -209,10 +209,6 @@ impl Map {
 }
 
 /// The file of a table, below the directory of tables.
-pub(crate) fn file_of(
-    variant: Variant,
-    material: Material,
-    metric: Metric,
-) -> PathBuf {
+pub(crate) fn file_of(variant: Variant, material: Material, metric: Metric) -> PathBuf {
     dambase_tables::table_path(Path::new(""), variant, material, metric)
 }

@@ -141,7 +141,8 @@ impl Tablebase {
     /// # Errors
     /// As [`Self::probe_wld`].
     pub fn probe_wld_with(&self, position: &Position, scratch: &mut Scratch) -> Result<Wld> {
-        self.ask::<OfWld>(position, Reach::Files, scratch).map_err(failed)
+        self.ask::<OfWld>(position, Reach::Files, scratch)
+            .map_err(failed)
     }
 
     /// Win, loss or draw for the side to move if all blocks that it takes are in memory; nothing
@@ -176,7 +177,8 @@ impl Tablebase {
     /// # Errors
     /// As [`Self::probe`].
     pub fn probe_with(&self, position: &Position, scratch: &mut Scratch) -> Result<Value> {
-        self.ask::<OfDtw>(position, Reach::Files, scratch).map_err(failed)
+        self.ask::<OfDtw>(position, Reach::Files, scratch)
+            .map_err(failed)
     }
 
     /// Value and distance if all blocks that they take are in memory; nothing if not. Never
@@ -209,7 +211,8 @@ impl Tablebase {
         side: Side,
         scratch: &mut Scratch,
     ) -> Result<Wld> {
-        self.ask_board::<R, OfWld>(board, side, Reach::Files, scratch).map_err(failed)
+        self.ask_board::<R, OfWld>(board, side, Reach::Files, scratch)
+            .map_err(failed)
     }
 
     /// [`Self::try_probe_wld`] for programs with boards of their own.
@@ -237,7 +240,8 @@ impl Tablebase {
         side: Side,
         scratch: &mut Scratch,
     ) -> Result<Value> {
-        self.ask_board::<R, OfDtw>(board, side, Reach::Files, scratch).map_err(failed)
+        self.ask_board::<R, OfDtw>(board, side, Reach::Files, scratch)
+            .map_err(failed)
     }
 
     #[inline(always)]
@@ -280,7 +284,13 @@ impl Tablebase {
             }
         }
         self.fits(position)?;
-        self.variant.with(Ask::<M>(self, position, reach, scratch, std::marker::PhantomData))
+        self.variant.with(Ask::<M>(
+            self,
+            position,
+            reach,
+            scratch,
+            std::marker::PhantomData,
+        ))
     }
 
     /// Refuses positions that the tables do not have.

@@ -1,8 +1,6 @@
 //! Values found without any of the code under test: plain iteration by plies over every position
 //! of every material, mirrored ones too, from the generated moves alone.
 
-#![allow(dead_code)]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,19 +12,19 @@ use dambase_tables::{
 };
 
 /// The values of all positions up to some number of pieces, for both sides to move.
-pub struct Oracle<R: Ruleset> {
-    pub slices: BTreeMap<Material, Slices<R>>,
+pub(crate) struct Oracle<R: Ruleset> {
+    pub(crate) slices: BTreeMap<Material, Slices<R>>,
 }
 
 /// One material.
-pub struct Slices<R: Ruleset> {
-    pub index: Index<R::Bits>,
+pub(crate) struct Slices<R: Ruleset> {
+    pub(crate) index: Index<R::Bits>,
     /// By side to move, in index order; nothing while unknown.
-    pub values: [Vec<Option<Value>>; 2],
+    pub(crate) values: [Vec<Option<Value>>; 2],
 }
 
 impl<R: Ruleset> Oracle<R> {
-    pub fn new(pieces: u8) -> Self {
+    pub(crate) fn new(pieces: u8) -> Self {
         let mut oracle = Self {
             slices: BTreeMap::new(),
         };
@@ -37,7 +35,7 @@ impl<R: Ruleset> Oracle<R> {
     }
 
     /// The value of a position whose material is solved.
-    pub fn value(&self, board: &Board<R::Bits>, side: Side) -> Value {
+    pub(crate) fn value(&self, board: &Board<R::Bits>, side: Side) -> Value {
         if board.pieces(side) == Default::default() {
             return over(winner_without_moves(&R::RULES, side) == side);
         }
@@ -86,7 +84,13 @@ impl<R: Ruleset> Oracle<R> {
             let mut new = Vec::new();
             open.retain(|(side, i, known, inside)| {
                 let here = |&j: &usize| values[1 - side][j];
-                let after = || known.iter().copied().map(Some).chain(inside.iter().map(here));
+                let after = || {
+                    known
+                        .iter()
+                        .copied()
+                        .map(Some)
+                        .chain(inside.iter().map(here))
+                };
                 let lost = |v| v == Some(Value::Loss(Dtw(plies - 1)));
                 let value = if after().any(lost) {
                     Value::Win(Dtw(plies))
@@ -114,7 +118,7 @@ impl<R: Ruleset> Oracle<R> {
     }
 
     /// Calls `f` for every position.
-    pub fn each(&self, mut f: impl FnMut(&Board<R::Bits>, Side, Value)) {
+    pub(crate) fn each(&self, mut f: impl FnMut(&Board<R::Bits>, Side, Value)) {
         for s in self.slices.values() {
             for i in 0..s.index.positions() {
                 let board = s.index.board(i);
@@ -126,14 +130,17 @@ impl<R: Ruleset> Oracle<R> {
     }
 
     /// Writes the tables of the canonical materials that `chosen` names.
-    pub fn write(&self, dir: &Path, metric: Metric, chosen: impl Fn(Material) -> bool) {
+    pub(crate) fn write(&self, dir: &Path, metric: Metric, chosen: impl Fn(Material) -> bool) {
         for (&material, s) in self.slices.iter() {
             if !material.is_canonical() || !chosen(material) {
                 continue;
             }
             let path = table_path(dir, R::VARIANT, material, metric);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            let slices = material.sides().iter().map(|&side| &s.values[side as usize]);
+            let slices = material
+                .sides()
+                .iter()
+                .map(|&side| &s.values[side as usize]);
             let options = WriteOptions {
                 level: 3,
                 block_positions: Some(512),
@@ -175,6 +182,6 @@ fn dtw(values: &[Option<Value>]) -> DtwArray {
 }
 
 /// The position of a board of a code.
-pub fn position<R: Ruleset>(board: &Board<R::Bits>, side: Side) -> Position {
+pub(crate) fn position<R: Ruleset>(board: &Board<R::Bits>, side: Side) -> Position {
     Position::new(R::VARIANT, board.wide(), side, [Run::NONE; 2]).unwrap()
 }

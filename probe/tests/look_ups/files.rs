@@ -1,11 +1,9 @@
 //! Directories and files: what is there, what is missing, what is damaged.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Oracle, position};
+use crate::oracle::{Oracle, position};
 use dambase_probe::{Error, Material, Metric, Position, Scratch, Tablebase, Variant, Wld};
 use dambase_rules::{Ruleset, Side, marker};
 use dambase_tables::table_path;
@@ -51,7 +49,12 @@ fn a_directory_without_tables_is_empty() {
     assert_eq!(e.code(), "missing-table");
     assert!(e.to_string().contains("english/KvK.wld"), "{e}");
     // No directory at all is an empty tablebase, too.
-    assert!(Tablebase::open(ENGLISH, [] as [&Path; 0]).unwrap().coverage().is_empty());
+    assert!(
+        Tablebase::open(ENGLISH, [] as [&Path; 0])
+            .unwrap()
+            .coverage()
+            .is_empty()
+    );
     // What is over needs no table.
     assert_eq!(tb.probe_wld(&english("B:WK1:B")).unwrap(), Wld::Loss);
 }
@@ -92,8 +95,14 @@ fn one_metric_alone_is_enough_for_values() {
     oracle.write(d.path(), Metric::Dtw, all);
     let wld = Tablebase::open(ENGLISH, [w.path()]).unwrap();
     let dtw = Tablebase::open(ENGLISH, [d.path()]).unwrap();
-    assert_eq!((wld.coverage().complete_wld(), wld.coverage().complete_dtw()), (3, 0));
-    assert_eq!((dtw.coverage().complete_wld(), dtw.coverage().complete_dtw()), (3, 3));
+    assert_eq!(
+        (wld.coverage().complete_wld(), wld.coverage().complete_dtw()),
+        (3, 0)
+    );
+    assert_eq!(
+        (dtw.coverage().complete_wld(), dtw.coverage().complete_dtw()),
+        (3, 3)
+    );
     let flat = Tablebase::open(ENGLISH, [d.path()]).unwrap();
     flat.make_resident(Metric::Wld, all).unwrap();
     let mut scratch = Scratch::new();
@@ -106,7 +115,13 @@ fn one_metric_alone_is_enough_for_values() {
         assert_eq!(dtw.outcome(&p).unwrap().dtw, value.dtw());
         // A position that is over by having no pieces would need no table, but there is none here.
         let e = wld.probe(&p).unwrap_err();
-        assert!(matches!(e, Error::MissingTable { metric: Metric::Dtw, .. }));
+        assert!(matches!(
+            e,
+            Error::MissingTable {
+                metric: Metric::Dtw,
+                ..
+            }
+        ));
     });
     let p = english("W:WK1,K2:BK32");
     let moves = wld.moves(&p).unwrap();
@@ -132,7 +147,13 @@ fn a_missing_smaller_table_is_the_one_named() {
                 answered += 1;
             }
             Err(e) => {
-                let Error::MissingTable { file, material: m, metric, needed_by } = &e else {
+                let Error::MissingTable {
+                    file,
+                    material: m,
+                    metric,
+                    needed_by,
+                } = &e
+                else {
                     panic!("{e}");
                 };
                 assert_eq!(file, Path::new("english/KvK.wld"));
@@ -148,18 +169,23 @@ fn a_missing_smaller_table_is_the_one_named() {
     assert!(matches!(e, Error::MissingTable { .. }), "{e}");
     // Materials beyond those there are.
     let e = tb.probe_wld(&english("B:WK1:BK9,K10,25")).unwrap_err();
-    let Error::MissingTable { file, needed_by, .. } = e else { panic!("{e}") };
+    let Error::MissingTable {
+        file, needed_by, ..
+    } = e
+    else {
+        panic!("{e}")
+    };
     assert_eq!(file, Path::new("english/KKMvK.wld"));
     assert_eq!(needed_by, None);
 }
 
 #[test]
 fn other_codes_and_strangers_are_ignored() {
-    let english_oracle = Oracle::<English>::new(2);
-    let russian_oracle = Oracle::<marker::Russian>::new(2);
+    let oracle = Oracle::<English>::new(2);
+    let other = Oracle::<marker::Italian>::new(2);
     let dir = tempfile::tempdir().unwrap();
-    english_oracle.write(dir.path(), Metric::Wld, all);
-    russian_oracle.write(dir.path(), Metric::Wld, all);
+    oracle.write(dir.path(), Metric::Wld, all);
+    other.write(dir.path(), Metric::Wld, all);
     let sub = dir.path().join("english");
     fs::write(sub.join("README.txt"), "hello").unwrap();
     fs::write(sub.join(".KvK.wld.tmp"), "half").unwrap();
@@ -167,13 +193,26 @@ fn other_codes_and_strangers_are_ignored() {
     assert!(tb.issues().is_empty(), "{:?}", tb.issues());
     assert_eq!(tb.coverage().complete_wld(), 2);
     // The question must be of the same code as the tables.
-    let p = Position::parse(Variant::Russian, "W:WK1:BK32").unwrap();
+    let p = Position::parse(Variant::Italian, "W:WK1:BK32").unwrap();
     let e = tb.probe_wld(&p).unwrap_err();
-    assert!(matches!(e, Error::OtherVariant { tables: Variant::English, position: Variant::Russian }));
+    assert!(matches!(
+        e,
+        Error::OtherVariant {
+            tables: Variant::English,
+            position: Variant::Italian
+        }
+    ));
     assert!(tb.moves(&p).is_err() && tb.line(&p).is_err());
-    // A Russian table under an English name is refused, and said to be so when it is needed.
-    let (m, file) = (material("KvK"), table_path(dir.path(), ENGLISH, material("KvK"), Metric::Wld));
-    fs::copy(table_path(dir.path(), Variant::Russian, m, Metric::Wld), &file).unwrap();
+    // An Italian table under an English name is refused, and said to be so when it is needed.
+    let (m, file) = (
+        material("KvK"),
+        table_path(dir.path(), ENGLISH, material("KvK"), Metric::Wld),
+    );
+    fs::copy(
+        table_path(dir.path(), Variant::Italian, m, Metric::Wld),
+        &file,
+    )
+    .unwrap();
     let tb = Tablebase::open(ENGLISH, [dir.path()]).unwrap();
     assert_eq!(tb.issues().len(), 1);
     assert!(tb.coverage().materials.iter().all(|c| c.material != m));
@@ -204,7 +243,10 @@ fn damaged_headers_are_issues_and_a_good_copy_is_used() {
     let tb = Tablebase::open(ENGLISH, [a.path(), b.path()]).unwrap();
     assert_eq!(tb.issues().len(), 1);
     oracle.each(|board, side, value| {
-        assert_eq!(tb.probe_wld(&position::<English>(board, side)).unwrap(), value.wld());
+        assert_eq!(
+            tb.probe_wld(&position::<English>(board, side)).unwrap(),
+            value.wld()
+        );
     });
 }
 
@@ -229,8 +271,12 @@ fn one_flipped_bit_is_an_error_and_never_a_value() {
             for board_side in boards(&oracle) {
                 let (board, side, value) = board_side;
                 let answer = match metric {
-                    Metric::Wld => tb.probe_board::<English>(&board, side, &mut scratch).map(|v| v == value.wld()),
-                    _ => tb.probe_board_value::<English>(&board, side, &mut scratch).map(|v| v == value),
+                    Metric::Wld => tb
+                        .probe_board::<English>(&board, side, &mut scratch)
+                        .map(|v| v == value.wld()),
+                    _ => tb
+                        .probe_board_value::<English>(&board, side, &mut scratch)
+                        .map(|v| v == value),
                 };
                 match answer {
                     Ok(right) => assert!(right, "byte {place} of {}", file.display()),
@@ -249,7 +295,9 @@ fn one_flipped_bit_is_an_error_and_never_a_value() {
     }
 }
 
-fn boards(oracle: &Oracle<English>) -> Vec<(dambase_rules::Board<u64>, Side, dambase_probe::Value)> {
+fn boards(
+    oracle: &Oracle<English>,
+) -> Vec<(dambase_rules::Board<u64>, Side, dambase_probe::Value)> {
     let mut out = Vec::new();
     oracle.each(|b, s, v| {
         if Material::of(b).canonical() == material("KvM") {
@@ -268,19 +316,23 @@ fn placements_that_are_none_are_refused() {
     let mut scratch = Scratch::new();
     let board = |men: [u64; 2], kings: [u64; 2]| dambase_rules::Board { men, kings };
     for (bad, side) in [
-        (board([1, 0], [0, 2]), Side::White),           // a white man on its crowning row
-        (board([0, 1 << 31], [2, 0]), Side::White),     // a black one
+        (board([1, 0], [0, 2]), Side::White), // a white man on its crowning row
+        (board([0, 1 << 31], [2, 0]), Side::White), // a black one
         (board([1 << 9, 0], [0, 1 << 9]), Side::White), // two on a square
         (board([1 << 9, 0], [1 << 9, 1]), Side::White),
-        (board([0, 0], [1 << 40, 1]), Side::White),     // off the board
-        (board([0, 0], [1, 0]), Side::White),           // nobody has moved
+        (board([0, 0], [1 << 40, 1]), Side::White), // off the board
+        (board([0, 0], [1, 0]), Side::White),       // nobody has moved
         (board([0, 0], [0, 0]), Side::White),
     ] {
-        let e = tb.probe_board::<English>(&bad, side, &mut scratch).unwrap_err();
+        let e = tb
+            .probe_board::<English>(&bad, side, &mut scratch)
+            .unwrap_err();
         assert_eq!(e.code(), "illegal-position", "{bad:?}");
     }
-    let russian = board([0, 0], [1, 1 << 31]);
-    let e = tb.probe_board::<marker::Russian>(&russian, Side::White, &mut scratch).unwrap_err();
+    let italian = board([0, 0], [1, 1 << 31]);
+    let e = tb
+        .probe_board::<marker::Italian>(&italian, Side::White, &mut scratch)
+        .unwrap_err();
     assert_eq!(e.code(), "other-variant");
 }
 

@@ -1,16 +1,13 @@
 //! Every answer of every position against values found without the code under test.
 
-mod common;
-
-use common::{Oracle, position};
-use dambase_probe::{Metric, Position, Scratch, Tablebase, Value, Variant, Wld};
-use dambase_rules::{Ruleset, WithRuleset, marker};
+use crate::oracle::{Oracle, position};
+use dambase_probe::{Metric, Position, Scratch, Tablebase, Value, Wld};
+use dambase_rules::{Ruleset, marker};
 
 /// Builds all tables of so many pieces and asks for every position in every way.
 struct Exact(u8);
 
-impl WithRuleset for Exact {
-    type Output = ();
+impl Exact {
     fn run<R: Ruleset>(self) {
         let oracle = Oracle::<R>::new(self.0);
         let dir = tempfile::tempdir().unwrap();
@@ -22,18 +19,44 @@ impl WithRuleset for Exact {
         assert_eq!(coverage.complete_wld(), self.0);
         assert_eq!(coverage.complete_dtw(), self.0);
         let flat = Tablebase::open(R::VARIANT, [dir.path()]).unwrap();
-        let cost = flat.resident_cost(Metric::Wld, |_| true) + flat.resident_cost(Metric::Dtw, |_| true);
+        let cost =
+            flat.resident_cost(Metric::Wld, |_| true) + flat.resident_cost(Metric::Dtw, |_| true);
         flat.make_resident(Metric::Wld, |_| true).unwrap();
         assert_eq!(flat.make_resident(Metric::Dtw, |_| true).unwrap(), cost);
         let mut scratch = Scratch::new();
         let mut other = Scratch::new();
         oracle.each(|board, side, value| {
             let fen = || position::<R>(board, side).fen();
-            assert_eq!(tb.probe_board::<R>(board, side, &mut scratch).unwrap(), value.wld(), "{}", fen());
-            assert_eq!(tb.probe_board_value::<R>(board, side, &mut scratch).unwrap(), value, "{}", fen());
-            assert_eq!(flat.probe_board::<R>(board, side, &mut other).unwrap(), value.wld(), "{}", fen());
-            assert_eq!(flat.try_probe_board::<R>(board, side, &mut other).unwrap(), Some(value.wld()));
-            assert_eq!(flat.probe_board_value::<R>(board, side, &mut other).unwrap(), value, "{}", fen());
+            assert_eq!(
+                tb.probe_board::<R>(board, side, &mut scratch).unwrap(),
+                value.wld(),
+                "{}",
+                fen()
+            );
+            assert_eq!(
+                tb.probe_board_value::<R>(board, side, &mut scratch)
+                    .unwrap(),
+                value,
+                "{}",
+                fen()
+            );
+            assert_eq!(
+                flat.probe_board::<R>(board, side, &mut other).unwrap(),
+                value.wld(),
+                "{}",
+                fen()
+            );
+            assert_eq!(
+                flat.try_probe_board::<R>(board, side, &mut other).unwrap(),
+                Some(value.wld())
+            );
+            assert_eq!(
+                flat.probe_board_value::<R>(board, side, &mut other)
+                    .unwrap(),
+                value,
+                "{}",
+                fen()
+            );
         });
         // The ways that take a position, and moves, on every few positions.
         let mut n = 0;
@@ -86,41 +109,31 @@ fn moves_agree<R: Ruleset>(tb: &Tablebase, oracle: &Oracle<R>, p: &Position, val
 }
 
 #[test]
-fn two_pieces_of_every_code() {
-    for &v in Variant::ALL {
-        v.with(Exact(2));
-    }
-}
-
-#[test]
-fn three_pieces_english() {
+fn english() {
     Exact(3).run::<marker::English>();
 }
 
 #[test]
-fn three_pieces_russian() {
-    Exact(3).run::<marker::Russian>();
-}
-
-#[test]
-fn three_pieces_italian() {
+fn italian() {
     Exact(3).run::<marker::Italian>();
 }
 
 #[test]
-fn three_pieces_spanish() {
-    Exact(3).run::<marker::Spanish>();
-}
-
-#[test]
-fn three_pieces_poddavki() {
+fn poddavki() {
     Exact(3).run::<marker::Poddavki>();
 }
 
 #[test]
-#[ignore = "slow: cargo test --release -p dambase-probe --test exact -- --ignored"]
-fn three_pieces_of_every_code() {
-    for &v in Variant::ALL {
-        v.with(Exact(3));
-    }
+fn frisian() {
+    Exact(2).run::<marker::Frisian>();
+}
+
+#[test]
+fn turkish() {
+    Exact(2).run::<marker::Turkish>();
+}
+
+#[test]
+fn canadian() {
+    Exact(2).run::<marker::Canadian>();
 }
