@@ -361,6 +361,8 @@ impl Run<'_> {
             tables.extend(self.open(material, metric));
         }
         let bad = tables.len() != metrics.len();
+        // What is left under draw limits is another question; those tables are checked for damage.
+        tables.retain(|t: &Table| t.header().metric != Metric::Dtz);
         let Some((mut solved, mut distances)) = self.load(material, &tables) else {
             return Ok(());
         };
