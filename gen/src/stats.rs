@@ -1,6 +1,6 @@
 //! Counts over finished slices.
 
-use dambase_rules::{Ruleset, Side};
+use dambase_rules::{Ruleset, Side, Variant, WithRuleset};
 use dambase_rules::{movegen::has_capture, position::decided};
 use dambase_tables::{Dtw, Index, Material, Value, Wld};
 use rayon::prelude::*;
@@ -157,4 +157,19 @@ pub fn statistics<R: Ruleset>(solved: &Solved) -> Result<Vec<SliceStats>, Error>
                 .reduce(|| SliceStats::new(material, side), SliceStats::merge)
         })
         .collect())
+}
+
+/// [`statistics`] for a code chosen at run time.
+///
+/// # Errors
+/// As [`statistics`].
+pub fn statistics_variant(variant: Variant, solved: &Solved) -> Result<Vec<SliceStats>, Error> {
+    struct Count<'a>(&'a Solved);
+    impl WithRuleset for Count<'_> {
+        type Output = Result<Vec<SliceStats>, Error>;
+        fn run<R: Ruleset>(self) -> Self::Output {
+            statistics::<R>(self.0)
+        }
+    }
+    variant.with(Count(solved))
 }

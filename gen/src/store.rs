@@ -1,7 +1,6 @@
 //! Finished materials in memory.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use dambase_tables::{DtwArray, Material, WldArray};
 
@@ -20,7 +19,7 @@ pub struct Solved {
 /// Finished materials, found by their canonical form.
 #[derive(Debug, Default)]
 pub struct Store {
-    tables: HashMap<Material, Arc<Solved>>,
+    tables: HashMap<Material, Solved>,
 }
 
 impl Store {
@@ -32,16 +31,14 @@ impl Store {
     /// The values of a canonical material, if it is there.
     #[must_use]
     pub fn get(&self, material: Material) -> Option<&Solved> {
-        self.tables.get(&material).map(|s| &**s)
+        self.tables.get(&material)
     }
-    /// Takes a finished material in, in place of what was there. It may be shared with whoever
-    /// writes it to disk.
-    pub fn insert(&mut self, solved: impl Into<Arc<Solved>>) {
-        let solved = solved.into();
+    /// Takes a finished material in, in place of what was there.
+    pub fn insert(&mut self, solved: Solved) {
         self.tables.insert(solved.material, solved);
     }
     /// Takes a material out, to free its memory.
-    pub fn remove(&mut self, material: Material) -> Option<Arc<Solved>> {
+    pub fn remove(&mut self, material: Material) -> Option<Solved> {
         self.tables.remove(&material)
     }
     /// The materials that are there, in the order in which they can be solved.

@@ -1,17 +1,40 @@
-//! The scalar solver.
+//! The block-local retrograde solver, one position at a time.
+//!
+//! Captures lead to fewer pieces, crownings to fewer men, men's steps to placements further
+//! advanced: all of that is finished when a placement of men is reached. What is left are the
+//! moves that can be taken back, those of kings (and in the Turkish family men's sideways steps).
+//! So the work is cut into *units*, each the king space of one placement of men (of one group of
+//! placements in the Turkish family) with either side to move, small enough for the cache and
+//! solved by itself; units of equal advancement are solved in parallel.
 
-use dambase_rules::movegen::generate;
-use dambase_rules::position::{decided, winner_without_moves};
-use dambase_rules::{Bits, Board, MoveList, Ruleset, Run, Side};
-use dambase_tables::{Dtw, DtwArray, Index, Material, Value, Wld, WldArray, canonical};
+mod captures;
+mod children;
+mod men;
+mod output;
+mod retro;
+mod space;
+mod unit;
+
+use dambase_rules::{Ruleset, Side, Variant, WithRuleset};
+use dambase_tables::{Index, Material, TooLarge};
+use rayon::prelude::*;
+
+pub use captures::{fill_captures, fill_captures_variant};
 
 use crate::{Control, Error, Solved, Store};
+use children::{Children, decided_code};
+use output::Output;
+use space::{MenSets, chunks};
+use unit::{Arena, Task};
 
-/// Marks a position without a value yet.
-const OPEN: u16 = u16::MAX;
+/// Positions that a thread solves at least before it asks for more.
+const CHUNK: usize = 1 << 15;
+/// Positions from which a unit is worth splitting among threads.
+const LARGE: usize = 1 << 18;
 
 /// Solves a canonical material; everything that captures and crownings lead to must be in
-/// `store`. Distances are computed if `want_dtw`. The Frisian king run is left out.
+/// `store`. Distances are computed if `want_dtw`. The Frisian king run is left out. The result
+/// does not depend on the number of threads.
 ///
 /// # Errors
 /// [`Error::Interrupted`] if `ctl` says so; the other variants if `material` is not canonical or
@@ -25,145 +48,123 @@ pub fn solve<R: Ruleset>(
     if !material.is_canonical() {
         return Err(Error::NotCanonical(material));
     }
-    let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
-    let sides = material.sides();
-    let n = index.positions() as usize;
-    let mut codes = vec![vec![OPEN; n]; sides.len()];
-    let mut list = MoveList::new();
-    // Ply by ply: a position is won in n if a move leads to a loss in n - 1, and lost in n if all
-    // moves lead to wins of which the longest is n - 1.
-    let mut ply = 0_u16;
-    let mut furthest_exit = 0;
-    loop {
-        ctl.check()?;
-        let mut found = Vec::new();
-        for (s, &side) in sides.iter().enumerate() {
-            for i in 0..n {
-                if codes[s][i] != OPEN {
-                    continue;
-                }
-                let board = index.board(i as u64);
-                if let Some(winner) = decided::<R>(&board) {
-                    found.push((s, i, decided_code(winner, side)));
-                    continue;
-                }
-                generate::<R>(&board, side, Run::NONE, &mut list);
-                if list.is_empty() {
-                    found.push((
-                        s,
-                        i,
-                        decided_code(winner_without_moves(&R::RULES, side), side),
-                    ));
-                    continue;
-                }
-                let mut all_lose = true;
-                let mut last = 0;
-                for m in list.iter() {
-                    let after = board.after(side, m);
-                    let other = side.other();
-                    let code = child::<R>(&after, other, &index, &codes, store, want_dtw)?;
-                    match code {
-                        OPEN => all_lose = false,
-                        c => match Value::from_code(c) {
-                            Value::Draw => all_lose = false,
-                            Value::Loss(Dtw(d)) => {
-                                furthest_exit = furthest_exit.max(d);
-                                all_lose = false;
-                                if d + 1 == ply || (!want_dtw && ply > 0) {
-                                    found.push((s, i, Value::Win(Dtw(ply)).code()));
-                                    break;
-                                }
-                            }
-                            Value::Win(Dtw(d)) => {
-                                furthest_exit = furthest_exit.max(d);
-                                last = last.max(d);
-                            }
-                        },
-                    }
-                }
-                if all_lose && (last + 1 == ply || (!want_dtw && ply > 0)) {
-                    found.push((s, i, Value::Loss(Dtw(ply)).code()));
-                }
-            }
-        }
-        if found.is_empty() && ply > furthest_exit + 1 {
-            break;
-        }
-        for (s, i, code) in found {
-            codes[s][i] = code;
-        }
-        ply += 1;
-    }
-    let mut wld = Vec::new();
-    let mut dtw = Vec::new();
-    for mut codes in codes {
-        let mut array = WldArray::new(n as u64);
-        for (i, c) in codes.iter_mut().enumerate() {
-            if *c == OPEN {
-                *c = 0;
-            }
-            array.set(i as u64, Value::from_code(*c).wld());
-        }
-        wld.push(array);
-        dtw.push(DtwArray { codes });
-        ctl.add(n as u64);
-    }
-    Ok(Solved {
-        material,
-        wld,
-        dtw: want_dtw.then_some(dtw),
-    })
-}
-
-/// The code of a game that is over.
-fn decided_code(winner: Side, to_move: Side) -> u16 {
-    if winner == to_move {
-        Value::Win(Dtw(0)).code()
+    if want_dtw {
+        run::<R, true>(material, store, ctl)
     } else {
-        Value::Loss(Dtw(0)).code()
+        run::<R, false>(material, store, ctl)
     }
 }
 
-/// The code of the position after a move, `OPEN` if it is not known yet.
-fn child<R: Ruleset>(
-    board: &Board<R::Bits>,
-    side: Side,
-    index: &Index<R::Bits>,
-    codes: &[Vec<u16>],
+/// [`solve`] for a code chosen at run time. Calling this one keeps the solver from being compiled
+/// again for every code in every crate that needs it.
+///
+/// # Errors
+/// As [`solve`].
+pub fn solve_variant(
+    variant: Variant,
+    material: Material,
     store: &Store,
     want_dtw: bool,
-) -> Result<u16, Error> {
-    if let Some(winner) = decided::<R>(board) {
-        return Ok(decided_code(winner, side));
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    struct Solve<'a>(Material, &'a Store, bool, &'a Control);
+    impl WithRuleset for Solve<'_> {
+        type Output = Result<Solved, Error>;
+        fn run<R: Ruleset>(self) -> Self::Output {
+            solve::<R>(self.0, self.1, self.2, self.3)
+        }
     }
-    if board.pieces(side).is_empty() {
-        return Ok(decided_code(winner_without_moves(&R::RULES, side), side));
+    variant.with(Solve(material, store, want_dtw, ctl))
+}
+
+fn run<R: Ruleset, const D: bool>(
+    material: Material,
+    store: &Store,
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
+    let sides = material.sides();
+    let out = Output::<D>::new(sides.len(), index.positions());
+    if index.positions() == 0 || decided_code::<R>(&index, Side::White).is_some() {
+        for (slice, &side) in sides.iter().enumerate() {
+            let code = decided_code::<R>(&index, side).unwrap_or(children::DRAW);
+            out.set_all(slice, 0, (0..index.positions()).map(|_| code));
+            ctl.add(index.positions());
+        }
+        return Ok(out.finish(material));
     }
-    let placed = canonical(R::RULES.geometry, board, side);
-    let slice = placed
-        .material
-        .sides()
+    let children = sides
         .iter()
-        .position(|&s| s == placed.side);
-    let slice = slice.unwrap_or(0);
-    if placed.material == index.material() {
-        return Ok(codes[slice][index.index(&placed.board) as usize]);
+        .map(|&side| Children::new(material, side, store))
+        .collect::<Result<Vec<_>, _>>()?;
+    let white = MenSets::white(&R::RULES, material.men[0]);
+    let black = MenSets::white(&R::RULES, material.men[1]);
+    let symmetric = material.is_symmetric();
+    let levels = white.levels.len() + black.levels.len() - 1;
+    if material.kings == [0, 0] && !R::RULES.men_move_sideways() {
+        let task = men::Task::<R, D> {
+            index,
+            symmetric,
+            children,
+            white,
+            black,
+            out,
+        };
+        for level in (0..levels).rev() {
+            ctl.check()?;
+            chunks(&task.white, &task.black, level, false, CHUNK)
+                .into_par_iter()
+                .for_each(|chunk| ctl.add(task.solve(chunk)));
+        }
+        ctl.check()?;
+        return Ok(task.out.finish(material));
     }
-    let (material, needed) = (index.material(), placed.material);
-    let index = Index::<R::Bits>::new(R::RULES.geometry, needed)?;
-    let solved = store
-        .get(needed)
-        .ok_or(Error::MissingTable { material, needed })?;
-    let i = index.index(&placed.board);
-    if want_dtw {
-        let dtw = solved.dtw.as_ref();
-        let dtw = dtw.ok_or(Error::MissingDistances { material, needed })?;
-        Ok(dtw[slice].get(i).code())
-    } else {
-        Ok(match solved.wld[slice].get(i) {
-            Wld::Draw => 0,
-            Wld::Win => Value::Win(Dtw(0)).code(),
-            Wld::Loss => Value::Loss(Dtw(0)).code(),
-        })
+    let task = Task::<R, D>::new(index, children, white, black, out, ctl)
+        .ok_or(Error::TooLarge(TooLarge(material)))?;
+    let arenas = Pool::default();
+    for level in (0..levels).rev() {
+        ctl.check()?;
+        let most = (CHUNK / task.unit_positions()).max(1);
+        let chunks = chunks(&task.white, &task.black, level, symmetric, most);
+        let few = chunks.len() < 2 * rayon::current_num_threads();
+        if few && task.unit_positions() >= LARGE {
+            let mut arena = Arena::default();
+            for chunk in chunks {
+                for black in chunk.black {
+                    task.solve::<true>(chunk.white, black, &mut arena)?;
+                }
+            }
+            continue;
+        }
+        chunks.into_par_iter().try_for_each(|chunk| {
+            let mut arena = arenas.take();
+            for black in chunk.black {
+                task.solve::<false>(chunk.white, black, &mut arena)?;
+            }
+            arenas.give(arena);
+            Ok::<_, Error>(())
+        })?;
+    }
+    Ok(task.finish())
+}
+
+/// Arenas that are not in use.
+struct Pool<R: Ruleset>(std::sync::Mutex<Vec<Arena<R>>>);
+
+impl<R: Ruleset> Default for Pool<R> {
+    fn default() -> Self {
+        Self(std::sync::Mutex::default())
+    }
+}
+
+impl<R: Ruleset> Pool<R> {
+    fn take(&self) -> Arena<R> {
+        let free = self.0.lock().map(|mut p| p.pop());
+        free.ok().flatten().unwrap_or_default()
+    }
+    fn give(&self, arena: Arena<R>) {
+        if let Ok(mut free) = self.0.lock() {
+            free.push(arena);
+        }
     }
 }

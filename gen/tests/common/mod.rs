@@ -1,11 +1,13 @@
 //! Builds in memory and reads of the truth files.
 #![allow(dead_code)]
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use dambase_gen::stats::{Longest, SliceStats, statistics};
-use dambase_gen::{Control, Solved, Store, scalar};
-use dambase_rules::{Board, Position, Ruleset, Side, Variant, WithRuleset};
+use dambase_gen::scalar::{fill_captures_variant, solve_variant};
+use dambase_gen::stats::{Longest, SliceStats, statistics_variant};
+use dambase_gen::{Control, Solved, Store};
+use dambase_rules::{Board, Position, Side, Variant};
 use dambase_tables::{Index, Material, Value, Wld, canonical};
 use serde_json::Value as Json;
 
@@ -18,37 +20,53 @@ pub(crate) fn json(name: &str) -> Json {
     serde_json::from_str(&data(name)).expect(name)
 }
 
-pub(crate) fn solve(variant: Variant, material: Material, store: &Store, dtw: bool) -> Solved {
-    struct Solve<'a>(Material, &'a Store, bool);
-    impl WithRuleset for Solve<'_> {
-        type Output = Solved;
-        fn run<R: Ruleset>(self) -> Solved {
-            scalar::solve::<R>(self.0, self.1, self.2, &Control::new()).unwrap()
-        }
-    }
-    variant.with(Solve(material, store, dtw))
-}
-
 pub(crate) fn build(variant: Variant, pieces: u8, dtw: bool) -> Store {
     let mut store = Store::new();
     for n in 2..=pieces {
         for material in Material::canonical_with(n) {
-            let solved = solve(variant, material, &store, dtw);
-            store.insert(solved);
+            let solved = solve_variant(variant, material, &store, dtw, &Control::new());
+            store.insert(solved.unwrap());
         }
     }
     store
 }
 
-pub(crate) fn counts(variant: Variant, solved: &Solved) -> Vec<SliceStats> {
-    struct Count<'a>(&'a Solved);
-    impl WithRuleset for Count<'_> {
-        type Output = Vec<SliceStats>;
-        fn run<R: Ruleset>(self) -> Self::Output {
-            statistics::<R>(self.0).unwrap()
+/// The materials with everything that captures and crownings lead to.
+pub(crate) fn closure(variant: Variant, materials: &[Material], dtw: bool) -> Store {
+    let mut all = BTreeSet::new();
+    let mut open: Vec<_> = materials.iter().map(Material::canonical).collect();
+    while let Some(m) = open.pop() {
+        if m.side(Side::White) == 0 || m.side(Side::Black) == 0 || !all.insert(m) {
+            continue;
+        }
+        for s in 0..2 {
+            let (mut crowned, mut man, mut king) = (m, m, m);
+            if m.men[s] > 0 {
+                crowned.men[s] -= 1;
+                crowned.kings[s] += 1;
+                man.men[s] -= 1;
+                open.extend([crowned.canonical(), man.canonical()]);
+            }
+            if m.kings[s] > 0 {
+                king.kings[s] -= 1;
+                open.push(king.canonical());
+            }
         }
     }
-    variant.with(Count(solved))
+    let mut store = Store::new();
+    for material in all {
+        let solved = solve_variant(variant, material, &store, dtw, &Control::new());
+        store.insert(solved.unwrap());
+    }
+    store
+}
+
+pub(crate) fn counts(variant: Variant, solved: &Solved) -> Vec<SliceStats> {
+    statistics_variant(variant, solved).unwrap()
+}
+
+pub(crate) fn fill(variant: Variant, solved: &mut Solved, store: &Store) {
+    fill_captures_variant(variant, solved, store).unwrap();
 }
 
 /// The value of any position in the store.

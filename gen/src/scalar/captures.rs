@@ -1,0 +1,105 @@
+//! Values that finished tables on disk leave out.
+
+use dambase_rules::movegen::captures;
+use dambase_rules::{MoveList, Ruleset, Variant, WithRuleset};
+use dambase_tables::{Index, Value, Wld};
+use rayon::prelude::*;
+
+use super::children::{Children, decided_code};
+use crate::{Error, Solved, Store};
+
+/// Bytes of packed values that one thread fills at a time.
+const PART: usize = 1 << 14;
+
+/// Gives the positions in which the side to move must capture, and those in which the game is
+/// over by a special rule, the values that follow from the smaller materials in `store`. All
+/// other values of `solved` stay. This makes a table whole that was read from a file, where
+/// captures have no meaning.
+///
+/// # Errors
+/// [`Error::MissingTable`] and [`Error::MissingDistances`] if `store` lacks something;
+/// [`Error::TooLarge`] if the material cannot be numbered.
+pub fn fill_captures<R: Ruleset>(solved: &mut Solved, store: &Store) -> Result<(), Error> {
+    let material = solved.material;
+    let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
+    for (slice, &side) in material.sides().iter().enumerate() {
+        let fixed = decided_code::<R>(&index, side);
+        if let Some(dtw) = &mut solved.dtw {
+            let children = Children::<R, true>::new(material, side, store);
+            let codes = &mut dtw[slice].codes;
+            if let Some(code) = fixed {
+                codes.fill(code);
+            } else {
+                let children = children?;
+                let parts = codes.par_chunks_mut(4 * PART).enumerate();
+                parts.for_each_init(MoveList::new, |list, (part, codes)| {
+                    for (i, code) in codes.iter_mut().enumerate() {
+                        let board = index.board((part * 4 * PART + i) as u64);
+                        captures::<R>(&board, side, list);
+                        if !list.is_empty() {
+                            *code = children.capture(&board, list);
+                        }
+                    }
+                });
+            }
+            let wld = &mut solved.wld[slice];
+            let dtw = &dtw[slice];
+            let bytes = wld.packed_mut().par_iter_mut().enumerate();
+            bytes.for_each(|(i, byte)| {
+                let codes = dtw.codes[4 * i..].iter().take(4).enumerate();
+                *byte = codes.fold(0, |b, (j, &c)| {
+                    b | (Value::from_code(c).wld() as u8) << (2 * j)
+                });
+            });
+            continue;
+        }
+        let n = index.positions();
+        let wld = &mut solved.wld[slice];
+        if let Some(code) = fixed {
+            let value = Value::from_code(code).wld();
+            for i in 0..n {
+                wld.set(i, value);
+            }
+            continue;
+        }
+        let children = Children::<R, false>::new(material, side, store)?;
+        let parts = wld.packed_mut().par_chunks_mut(PART).enumerate();
+        parts.for_each_init(MoveList::new, |list, (part, bytes)| {
+            for (i, byte) in bytes.iter_mut().enumerate() {
+                for j in 0..4 {
+                    let position = ((part * PART + i) * 4 + j) as u64;
+                    if position >= n {
+                        break;
+                    }
+                    let board = index.board(position);
+                    captures::<R>(&board, side, list);
+                    if !list.is_empty() {
+                        let code = children.capture(&board, list);
+                        let wld: Wld = Value::from_code(code).wld();
+                        *byte = *byte & !(3 << (2 * j)) | (wld as u8) << (2 * j);
+                    }
+                }
+            }
+        });
+    }
+    Ok(())
+}
+
+/// [`fill_captures`] for a code chosen at run time.
+///
+/// # Errors
+/// As [`fill_captures`].
+pub fn fill_captures_variant(
+    variant: Variant,
+    solved: &mut Solved,
+    store: &Store,
+) -> Result<(), Error> {
+    struct Fill<'a>(&'a mut Solved, &'a Store);
+    impl WithRuleset for Fill<'_> {
+        type Output = Result<(), Error>;
+        fn run<R: Ruleset>(self) -> Self::Output {
+            fill_captures::<R>(self.0, self.1)
+        }
+    }
+    variant.with(Fill(solved, store))
+}
