@@ -1,5 +1,8 @@
 //! What can go wrong while solving.
 
+use std::io;
+use std::path::PathBuf;
+
 use dambase_tables::{Material, TooLarge};
 
 /// Why a material could not be solved.
@@ -35,4 +38,73 @@ pub enum Error {
     /// The positions of the material cannot be numbered.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+    /// A table cannot be read or written.
+    #[error(transparent)]
+    Table(#[from] dambase_tables::Error),
+    /// A table is there already and cannot be used.
+    #[error("a table that is there cannot be used")]
+    Unusable(#[source] dambase_tables::Error),
+    /// The system refused something.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried: a verb, such as `open`.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The place for the tables is something else than a directory.
+    #[error("{} is not a directory", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Another build writes to the directory.
+    #[error("another build{} is writing to {}", process(*by), path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+        /// The number of its process, if it left one.
+        by: Option<u32>,
+    },
+    /// More memory is needed than there is.
+    #[error("{} of memory are needed, {} may be taken", size(*needed), size(*available))]
+    Memory {
+        /// Bytes needed, an estimate.
+        needed: u64,
+        /// Bytes that may be taken.
+        available: u64,
+    },
+    /// More disk is needed than there is.
+    #[error(
+        "{} of disk are needed, {} are free in {}", size(*needed), size(*available), path.display()
+    )]
+    Disk {
+        /// The directory.
+        path: PathBuf,
+        /// Bytes needed, an estimate.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
+    },
+    /// The proof of a material that was just solved has failed.
+    #[error("the values of {material} are wrong: {what}; please report this")]
+    Unsound {
+        /// The material.
+        material: Material,
+        /// The first fault.
+        what: String,
+    },
+    /// The threads to work with cannot be started.
+    #[error("cannot start threads: {0}")]
+    Threads(String),
+}
+
+fn process(by: Option<u32>) -> String {
+    by.map_or_else(String::new, |n| format!(" (process {n})"))
+}
+
+fn size(bytes: u64) -> String {
+    bytesize::ByteSize::b(bytes).display().iec().to_string()
 }

@@ -6,13 +6,18 @@
 //! - [`Store`]: finished materials in memory, where the solvers look up what captures and
 //!   crownings lead to.
 //! - [`Control`]: progress, and the wish to stop.
+//! - [`plan`], [`build`], [`verify`]: what is solved in which order, the tables of a directory,
+//!   and their proof.
 #![deny(unsafe_code)]
 
+pub mod build;
 pub mod control;
 pub mod error;
+pub mod plan;
 pub mod scalar;
 pub mod stats;
 pub mod store;
+pub mod verify;
 
 pub use control::Control;
 pub use error::Error;

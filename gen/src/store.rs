@@ -1,6 +1,7 @@
 //! Finished materials in memory.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use dambase_tables::{DtwArray, Material, WldArray};
 
@@ -19,7 +20,7 @@ pub struct Solved {
 /// Finished materials, found by their canonical form.
 #[derive(Debug, Default)]
 pub struct Store {
-    tables: HashMap<Material, Solved>,
+    tables: HashMap<Material, Arc<Solved>>,
 }
 
 impl Store {
@@ -31,14 +32,16 @@ impl Store {
     /// The values of a canonical material, if it is there.
     #[must_use]
     pub fn get(&self, material: Material) -> Option<&Solved> {
-        self.tables.get(&material)
+        self.tables.get(&material).map(|s| &**s)
     }
-    /// Takes a finished material in, in place of what was there.
-    pub fn insert(&mut self, solved: Solved) {
+    /// Takes a finished material in, in place of what was there. It may be shared with whoever
+    /// writes it to disk.
+    pub fn insert(&mut self, solved: impl Into<Arc<Solved>>) {
+        let solved = solved.into();
         self.tables.insert(solved.material, solved);
     }
     /// Takes a material out, to free its memory.
-    pub fn remove(&mut self, material: Material) -> Option<Solved> {
+    pub fn remove(&mut self, material: Material) -> Option<Arc<Solved>> {
         self.tables.remove(&material)
     }
     /// The materials that are there, in the order in which they can be solved.

@@ -73,3 +73,14 @@ impl Failure {
         }
     }
 }
+
+/// An error with its causes, as one line.
+pub(super) fn chain(e: &dyn std::error::Error) -> String {
+    let mut text = e.to_string();
+    let mut cause = e.source();
+    while let Some(c) = cause {
+        text.push_str(&format!(": {c}"));
+        cause = c.source();
+    }
+    text
+}

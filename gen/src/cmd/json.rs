@@ -34,3 +34,11 @@ pub(super) struct ErrorJson<'a> {
     pub(super) error: String,
     pub(super) code: &'static str,
 }
+
+/// What the draw limits leave of a position.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct RuleJson {
+    pub(super) wld: &'static str,
+    pub(super) dtz: Option<u16>,
+    pub(super) limit: Option<&'static str>,
+}

@@ -1,21 +1,33 @@
 //! The command line: one module for each subcommand, and what they share.
 
+mod build;
 mod completions;
 mod failure;
+mod info;
 mod json;
+mod line;
 mod moves;
 mod output;
 mod perft;
+mod plan;
 mod position;
+mod probe;
+mod progress;
+mod resources;
+mod selection;
+mod stats;
+mod stop;
 mod variants;
+mod verify;
 
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use dambase_probe::Tablebase;
 use dambase_rules::Variant;
 
-use failure::Outcome;
+use failure::{Failure, Outcome};
 
 /// Perfect endgame databases for fourteen codes of draughts.
 ///
@@ -31,8 +43,15 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Build(build::Build),
+    Probe(probe::Probe),
+    Line(line::LineCommand),
     Moves(moves::Moves),
     Perft(perft::Perft),
+    Stats(stats::Stats),
+    Verify(verify::Verify),
+    Info(info::Info),
+    Plan(plan::PlanCommand),
     Variants(variants::Variants),
     Completions(completions::Completions),
 }
@@ -40,8 +59,15 @@ enum Command {
 /// Runs a parsed command line.
 pub(crate) fn run(cli: Cli) -> Outcome {
     match cli.command {
+        Command::Build(c) => c.run(),
+        Command::Probe(c) => c.run(),
+        Command::Line(c) => c.run(),
         Command::Moves(c) => c.run(),
         Command::Perft(c) => c.run(),
+        Command::Stats(c) => c.run(),
+        Command::Verify(c) => c.run(),
+        Command::Info(c) => c.run(),
+        Command::Plan(c) => c.run(),
         Command::Variants(c) => c.run(),
         Command::Completions(c) => c.run(),
     }
@@ -61,6 +87,40 @@ struct Directory {
     /// Directory of the tables; those of one code are in a directory of its name inside
     #[arg(long, value_name = "DIR", default_value = "egdb", env = "DAMBASE_DIR")]
     dir: PathBuf,
+}
+
+/// The directories of the tables, for commands that can take several.
+#[derive(Clone, Debug, Args)]
+struct Directories {
+    /// Directory of the tables, those of one code in a directory of its name inside; may be given
+    /// more than once
+    #[arg(long, value_name = "DIR", default_value = "egdb", env = "DAMBASE_DIR")]
+    dir: Vec<PathBuf>,
+}
+
+impl Directories {
+    /// Opens the tables of a code.
+    fn open(&self, variant: Variant) -> Result<Tablebase, Failure> {
+        Tablebase::open(variant, &self.dir).map_err(|e| {
+            Failure::failed(
+                failure::chain(&e),
+                format!("give the directory with --dir, or run dambase build {variant}"),
+            )
+        })
+    }
+}
+
+/// What to do about a look-up that failed.
+fn table_help(e: &dambase_probe::Error) -> &'static str {
+    use dambase_probe::Error;
+    match e {
+        Error::MissingTable { .. } => {
+            "build it with dambase build, or add the directory that has it with --dir"
+        }
+        Error::Table(_) => "remove the damaged table and build it again",
+        Error::RunNotCovered { .. } => "ask for the position without its king run",
+        _ => "run dambase verify on the tables",
+    }
 }
 
 /// Reads a [`Variant`] and offers the names for completion.
@@ -90,8 +150,8 @@ impl TypedValueParser for VariantParser {
 }
 
 /// A count with its digits in groups of three.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
+fn grouped(n: impl Into<u128>) -> String {
+    let digits = n.into().to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -100,6 +160,11 @@ fn grouped(n: u64) -> String {
         text.push(c);
     }
     text
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    bytesize::ByteSize::b(bytes).display().iec().to_string()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Standard output that does not panic when its reader has gone.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 
 use serde::Serialize;
 
@@ -9,11 +9,11 @@ use super::failure::{Failure, Outcome};
 
 /// Buffered standard output. Call [`Output::flush`] at the end, or the last errors go unseen.
 #[derive(Debug)]
-pub(super) struct Output(BufWriter<StdoutLock<'static>>);
+pub(super) struct Output(BufWriter<Stdout>);
 
 impl Output {
     pub(super) fn new() -> Self {
-        Self(BufWriter::new(io::stdout().lock()))
+        Self(BufWriter::new(io::stdout()))
     }
 
     /// Writes one line.

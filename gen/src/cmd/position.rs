@@ -1,6 +1,7 @@
 //! Positions given on the command line, and how moves are shown.
 
 use dambase_rules::{Position, Variant};
+use dambase_tables::Wld;
 
 use super::failure::Failure;
 use super::json::{ErrorJson, MoveJson};
@@ -45,4 +46,20 @@ pub(super) fn describe(m: &MoveJson) -> String {
         text.push_str("  crowned");
     }
     text
+}
+
+/// A value in words.
+pub(super) fn verdict(wld: Wld, dtw: Option<u16>) -> String {
+    let verb = match wld {
+        Wld::Win => "wins",
+        Wld::Loss => "loses",
+        Wld::Draw => return "draws".to_owned(),
+    };
+    match dtw {
+        Some(0) if wld == Wld::Win => "has won".to_owned(),
+        Some(0) => "has lost".to_owned(),
+        Some(1) => format!("{verb} in 1 ply"),
+        Some(n) => format!("{verb} in {n} plies"),
+        None => verb.to_owned(),
+    }
 }

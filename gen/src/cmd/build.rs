@@ -1,0 +1,176 @@
+//! `dambase build`: solves and writes tables.
+
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use dambase_gen::build::{Event, Options, Solver, Summary, build};
+use dambase_gen::plan::Plan;
+use dambase_gen::{Control, Error};
+
+use super::failure::{Failure, Outcome};
+use super::output::Output;
+use super::progress::Progress;
+use super::selection::Selection;
+use super::{Code, Directory, grouped, resources, size, stop};
+
+/// Build the tables of a code
+///
+/// Without options: all positions of up to 4 pieces, with values (wld) and distances (dtw), in
+/// ./egdb. Tables that are there already are checked and kept, so that the same command goes on
+/// after it was stopped or killed.
+#[derive(Debug, Args)]
+pub(super) struct Build {
+    #[command(flatten)]
+    code: Code,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    directory: Directory,
+    /// Memory that may be taken, for example 8GiB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = resources::amount)]
+    memory: Option<u64>,
+    /// How positions are solved; the tables are the same
+    #[arg(long, value_name = "SOLVER", value_enum, default_value_t = SolverName::Scalar)]
+    solver: SolverName,
+    /// Solve and write everything anew, in place of what is there
+    #[arg(long)]
+    rebuild: bool,
+    /// Prove every material before it is written, and mark its tables as verified
+    #[arg(long)]
+    verify: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SolverName {
+    /// One position at a time; the reference
+    Scalar,
+}
+
+impl Build {
+    pub(super) fn run(self) -> Outcome {
+        let variant = self.code.variant;
+        let plan = self.selection.plan(variant)?;
+        let options = Options {
+            dir: self.directory.dir.clone(),
+            threads: self.selection.threads(),
+            memory: self.memory.unwrap_or_else(resources::available_memory),
+            disk: resources::available_disk(&self.directory.dir),
+            solver: match self.solver {
+                SolverName::Scalar => Solver::Scalar,
+            },
+            rebuild: self.rebuild,
+            verify: self.verify,
+        };
+        let control = Arc::new(Control::new());
+        stop::on_signal(&control)?;
+        let progress = Progress::new(self.quiet);
+        let result = progress.watch(&control, || {
+            build(&plan, &options, &control, &|event| {
+                say(&progress, &event);
+            })
+        });
+        match result {
+            Ok(_) if self.quiet => Ok(()),
+            Ok(summary) => finish(&plan, &options, &summary),
+            Err(e) => Err(failure(&plan, &options, e)),
+        }
+    }
+}
+
+fn say(progress: &Progress, event: &Event) {
+    match event {
+        Event::Removed { path } => {
+            progress.line(format!("removed {}, an unfinished table", path.display()));
+        }
+        Event::Ready {
+            reused,
+            missing,
+            positions,
+            work,
+        } => {
+            progress.total(*work);
+            let positions = grouped(*positions);
+            progress.line(format!(
+                "{missing} materials to build ({positions} positions), {reused} are there"
+            ));
+        }
+        Event::Solving { material, .. } => progress.task(material.to_string()),
+        Event::Written {
+            material,
+            positions,
+            headers,
+            solving,
+            writing,
+        } => {
+            let files: Vec<_> = headers
+                .iter()
+                .map(|h| format!("{} {}", h.metric, size(h.file_bytes)))
+                .collect();
+            progress.line(format!(
+                "{material}: {} positions, solved in {:.1} s, written in {:.1} s, {}",
+                grouped(*positions),
+                solving.as_secs_f64(),
+                writing.as_secs_f64(),
+                files.join(", ")
+            ));
+        }
+    }
+}
+
+fn finish(plan: &Plan, options: &Options, summary: &Summary) -> Outcome {
+    let dir = options.dir.join(plan.variant.name());
+    let mut out = Output::new();
+    out.line(format!(
+        "{}: {} materials complete in {} ({} built, {} were there), {}",
+        plan.variant,
+        plan.steps.len(),
+        dir.display(),
+        summary.built,
+        summary.reused,
+        size(summary.bytes)
+    ))?;
+    out.flush()
+}
+
+fn failure(plan: &Plan, options: &Options, e: Error) -> Failure {
+    let variant = plan.variant;
+    let failed = |help: String| {
+        Failure::failed(
+            format!("cannot build {variant}: {}", super::failure::chain(&e)),
+            help,
+        )
+    };
+    match &e {
+        Error::Interrupted => Failure::failed(
+            format!("cannot finish {variant}: stopped"),
+            "run the same command again; it goes on from the last finished table",
+        ),
+        Error::Memory { .. } => failed(
+            "build fewer pieces with --pieces, leave out distances with --metric wld, or give \
+             more memory with --memory if there is more"
+                .to_owned(),
+        ),
+        Error::Disk { .. } => failed(
+            "free some space, choose another disk with --dir, or build fewer pieces with --pieces"
+                .to_owned(),
+        ),
+        Error::NotADirectory { .. } => failed("choose a directory with --dir".to_owned()),
+        Error::Locked { .. } => {
+            failed("wait until the other build is done, or choose another --dir".to_owned())
+        }
+        Error::Unusable(_) => failed(
+            "remove the file to have it built anew, or run with --rebuild to replace all tables"
+                .to_owned(),
+        ),
+        Error::MissingTable { .. } | Error::MissingDistances { .. } => {
+            failed("build the smaller tables first".to_owned())
+        }
+        _ => failed(format!(
+            "check that {} can be written and has space; then run the same command again",
+            options.dir.display()
+        )),
+    }
+}

@@ -1,0 +1,119 @@
+//! `dambase plan`: what a build would do and take.
+
+use clap::Args;
+use dambase_gen::plan::{Plan, Step};
+use dambase_tables::Metric;
+use serde::Serialize;
+
+use super::failure::{Failure, Outcome};
+use super::output::Output;
+use super::selection::Selection;
+use super::{Code, grouped, size};
+
+/// Show what a build would solve, in order, and the memory and disk it would take
+///
+/// Positions are those of all stored slices (both sides to move, or one where both sides have
+/// the same). Memory and disk are estimates.
+#[derive(Debug, Args)]
+pub(super) struct PlanCommand {
+    #[command(flatten)]
+    code: Code,
+    #[command(flatten)]
+    selection: Selection,
+    /// Print one JSON object for each material and one for the sum
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct StepJson<'a> {
+    variant: &'a str,
+    material: String,
+    pieces: u8,
+    sides: usize,
+    positions: u64,
+    memory_bytes: u64,
+    disk_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct TotalJson<'a> {
+    variant: &'a str,
+    total: bool,
+    metrics: Vec<&'static str>,
+    materials: usize,
+    positions: u128,
+    memory_bytes: u64,
+    disk_bytes: u64,
+}
+
+impl PlanCommand {
+    pub(super) fn run(self) -> Outcome {
+        let plan = self.selection.plan(self.code.variant)?;
+        let mut out = Output::new();
+        if self.json {
+            json(&plan, &mut out)?;
+        } else {
+            text(&plan, &mut out)?;
+        }
+        out.flush()
+    }
+}
+
+fn metrics(plan: &Plan) -> Vec<&'static str> {
+    plan.metrics.iter().copied().map(Metric::name).collect()
+}
+
+fn json(plan: &Plan, out: &mut Output) -> Result<(), Failure> {
+    let variant = plan.variant.name();
+    for s in &plan.steps {
+        out.json(&StepJson {
+            variant,
+            material: s.material.to_string(),
+            pieces: s.material.pieces(),
+            sides: s.material.sides().len(),
+            positions: s.positions,
+            memory_bytes: s.memory_bytes,
+            disk_bytes: s.disk_bytes,
+        })?;
+    }
+    out.json(&TotalJson {
+        variant,
+        total: true,
+        metrics: metrics(plan),
+        materials: plan.steps.len(),
+        positions: plan.positions(),
+        memory_bytes: plan.memory_bytes(),
+        disk_bytes: plan.disk_bytes(),
+    })
+}
+
+fn text(plan: &Plan, out: &mut Output) -> Result<(), Failure> {
+    let width = plan.steps.iter().map(|s| s.material.to_string().len());
+    let width = width.max().unwrap_or(0).max("material".len());
+    out.line(format!(
+        "{:<width$} {:>22} {:>12} {:>12}",
+        "material", "positions", "memory", "disk"
+    ))?;
+    for s in &plan.steps {
+        out.line(line(s, width))?;
+    }
+    out.line(format!(
+        "{} materials, {} positions, metrics {}; about {} of memory and {} of disk",
+        plan.steps.len(),
+        grouped(plan.positions()),
+        metrics(plan).join(","),
+        size(plan.memory_bytes()),
+        size(plan.disk_bytes()),
+    ))
+}
+
+fn line(s: &Step, width: usize) -> String {
+    format!(
+        "{:<width$} {:>22} {:>12} {:>12}",
+        s.material.to_string(),
+        grouped(s.positions),
+        size(s.memory_bytes),
+        size(s.disk_bytes)
+    )
+}

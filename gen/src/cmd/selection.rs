@@ -1,0 +1,110 @@
+//! Which tables a command is about: pieces, materials, metrics.
+
+use clap::Args;
+use dambase_gen::plan::{Plan, occurs};
+use dambase_rules::Variant;
+use dambase_tables::{Material, Metric};
+
+use super::failure::Failure;
+
+/// Pieces on the board unless `--pieces` or `--only` say otherwise.
+const DEFAULT_PIECES: u8 = 4;
+
+/// The tables to build.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Selection {
+    /// All materials of 2 to N pieces, both sides together [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..))]
+    pieces: Option<u8>,
+    /// What to store: wld (win, loss or draw), dtw (plies to the end of the game)
+    #[arg(
+        long,
+        value_name = "METRIC,...",
+        value_delimiter = ',',
+        default_value = "wld,dtw",
+        value_parser = metric
+    )]
+    metric: Vec<Metric>,
+    /// Only these materials, for example KKMvKM, and the smaller ones that they need
+    #[arg(long, value_name = "MATERIAL,...", value_delimiter = ',', value_parser = material)]
+    only: Vec<Material>,
+    /// Threads that work at the same time [default: one for each processor]
+    #[arg(long, value_name = "T", value_parser = threads)]
+    threads: Option<usize>,
+}
+
+fn metric(s: &str) -> Result<Metric, String> {
+    let metric: Metric = s.parse().map_err(|e| format!("{e}"))?;
+    if metric == Metric::Dtz {
+        return Err("dtz tables cannot be built yet".to_owned());
+    }
+    Ok(metric)
+}
+
+/// A material with pieces of both sides.
+pub(super) fn material(s: &str) -> Result<Material, String> {
+    s.parse().map_err(|e| format!("{e}"))
+}
+
+/// A number of threads.
+pub(super) fn threads(s: &str) -> Result<usize, String> {
+    match s.parse() {
+        Ok(n @ 1..=1024) => Ok(n),
+        _ => Err("give a number from 1 to 1024".to_owned()),
+    }
+}
+
+impl Selection {
+    /// Threads asked for, or one for each processor.
+    pub(super) fn threads(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(all)
+    }
+
+    /// The plan, or why there is none.
+    pub(super) fn plan(&self, variant: Variant) -> Result<Plan, Failure> {
+        let rules = variant.rules();
+        let most = 2 * rules.start_rows * rules.geometry.per_row() as u8;
+        let too_many = |n: u8| {
+            Failure::usage(
+                format!("cannot plan tables of {n} pieces: {variant} has {most} at the start"),
+                format!("give at most {most} with --pieces"),
+            )
+        };
+        if let Some(n) = self.pieces
+            && n > most
+        {
+            return Err(too_many(n));
+        }
+        for &m in &self.only {
+            if m.kings[0] + m.men[0] > most / 2 || m.kings[1] + m.men[1] > most / 2 {
+                return Err(too_many(m.pieces()));
+            }
+            if !occurs(variant, m) {
+                return Err(Failure::usage(
+                    format!("cannot plan {m}: in {variant} the game is over before it arises"),
+                    "give materials without kings",
+                ));
+            }
+            if self.pieces.is_some_and(|n| m.pieces() > n) {
+                return Err(Failure::usage(
+                    format!("cannot plan {m}: it has more pieces than --pieces says"),
+                    "leave out --pieces, --only alone will do",
+                ));
+            }
+        }
+        let threads = self.threads();
+        let plan = if self.only.is_empty() {
+            let pieces = self.pieces.unwrap_or(DEFAULT_PIECES);
+            Plan::complete(variant, pieces, &self.metric, threads)
+        } else {
+            Plan::with_children(variant, &self.only, &self.metric, threads)
+        };
+        plan.map_err(|e| {
+            Failure::usage(
+                format!("cannot plan the tables of {variant}: {e}"),
+                "give fewer pieces with --pieces",
+            )
+        })
+    }
+}

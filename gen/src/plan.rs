@@ -1,0 +1,367 @@
+//! Which materials are built, in which order, and what that takes.
+
+use std::collections::BTreeSet;
+
+use dambase_rules::ruleset::Goal;
+use dambase_rules::{Side, Variant};
+use dambase_tables::{Index, Material, Metric, TooLarge};
+
+/// Everything with pieces of both sides that one move of either side can lead to from `material`,
+/// in canonical form and in solving order: what must be known before `material` can be solved.
+///
+/// Whether the rules of the code allow each of the captures is not looked at.
+#[must_use]
+pub fn children(variant: Variant, material: Material) -> Vec<Material> {
+    let mut found = BTreeSet::new();
+    for side in Side::BOTH {
+        let (us, them) = (side as usize, side.other() as usize);
+        let mut movers = vec![material];
+        if material.men[us] > 0 {
+            let mut crowned = material;
+            crowned.men[us] -= 1;
+            crowned.kings[us] += 1;
+            movers.push(crowned);
+        }
+        for mover in movers {
+            for kings in 0..=mover.kings[them] {
+                for men in 0..=mover.men[them] {
+                    let mut after = mover;
+                    after.kings[them] = kings;
+                    after.men[them] = men;
+                    if after != material && kings + men > 0 && occurs(variant, after) {
+                        found.insert(after.canonical());
+                    }
+                }
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// Whether a material has tables: not if the game is over before it arises.
+#[must_use]
+pub fn occurs(variant: Variant, material: Material) -> bool {
+    let kings = material.kings[0] + material.kings[1] > 0;
+    !(kings && variant.rules().goal == Goal::FirstCrown)
+}
+
+/// What is solved, and with what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Distances are computed.
+    pub distances: bool,
+    /// Threads that work at the same time.
+    pub threads: usize,
+}
+
+/// One material of a [`Plan`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The material, canonical.
+    pub material: Material,
+    /// Positions with one side to move.
+    pub slice_positions: u64,
+    /// Positions of all stored slices.
+    pub positions: u64,
+    /// Bytes of its values in memory.
+    pub value_bytes: u64,
+    /// Bytes that the solver takes beside values. An estimate.
+    pub work_bytes: u64,
+    /// Bytes of memory while it is solved: its values, those of smaller materials that are still
+    /// needed, and what the solver takes. An estimate.
+    pub memory_bytes: u64,
+    /// Bytes of its files. An estimate.
+    pub disk_bytes: u64,
+}
+
+/// The materials to build, in order, and what that takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// The code.
+    pub variant: Variant,
+    /// What is stored of each material, in the order of [`Metric::ALL`].
+    pub metrics: Vec<Metric>,
+    /// The materials in solving order.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// All materials of 2 to `pieces` pieces.
+    ///
+    /// # Errors
+    /// [`TooLarge`] with the first material whose positions cannot be numbered.
+    pub fn complete(
+        variant: Variant,
+        pieces: u8,
+        metrics: &[Metric],
+        threads: usize,
+    ) -> Result<Self, TooLarge> {
+        let all = (2..=pieces).flat_map(Material::canonical_with);
+        let all = all.filter(|&m| occurs(variant, m)).collect();
+        Self::of(variant, all, metrics, threads)
+    }
+
+    /// The materials `wanted`, mirrored or not, and all that they need.
+    ///
+    /// # Errors
+    /// [`TooLarge`] with the first material whose positions cannot be numbered.
+    pub fn with_children(
+        variant: Variant,
+        wanted: &[Material],
+        metrics: &[Metric],
+        threads: usize,
+    ) -> Result<Self, TooLarge> {
+        let mut all = BTreeSet::new();
+        let mut open: Vec<_> = wanted.iter().map(Material::canonical).collect();
+        while let Some(m) = open.pop() {
+            if all.insert(m) {
+                open.extend(children(variant, m));
+            }
+        }
+        Self::of(variant, all.into_iter().collect(), metrics, threads)
+    }
+
+    fn of(
+        variant: Variant,
+        materials: Vec<Material>,
+        metrics: &[Metric],
+        threads: usize,
+    ) -> Result<Self, TooLarge> {
+        let metrics: Vec<_> = Metric::ALL
+            .into_iter()
+            .filter(|m| metrics.contains(m))
+            .collect();
+        let effort = Effort {
+            distances: metrics.iter().any(|&m| m != Metric::Wld),
+            threads: threads.max(1),
+        };
+        let mut steps: Vec<Step> = Vec::with_capacity(materials.len());
+        for &material in &materials {
+            let index = Index::<u128>::new(variant.rules().geometry, material)?;
+            let slices = material.sides().len() as u64;
+            let positions = index
+                .positions()
+                .checked_mul(slices)
+                .ok_or(TooLarge(material))?;
+            steps.push(Step {
+                material,
+                slice_positions: index.positions(),
+                positions,
+                value_bytes: value_bytes(positions, effort.distances),
+                work_bytes: work_bytes(&index, positions, effort),
+                memory_bytes: 0,
+                disk_bytes: metrics.iter().fold(0, |n: u64, &m| {
+                    n.saturating_add(disk_bytes(positions, slices, m))
+                }),
+            });
+        }
+        let mut plan = Self {
+            variant,
+            metrics,
+            steps,
+        };
+        let all = vec![true; plan.steps.len()];
+        for (i, bytes) in plan.memory_profile(&all).into_iter().enumerate() {
+            plan.steps[i].memory_bytes = bytes;
+        }
+        Ok(plan)
+    }
+
+    /// Exactly the materials given, which must be canonical and in order.
+    pub(crate) fn exactly(
+        variant: Variant,
+        materials: Vec<Material>,
+        metrics: &[Metric],
+    ) -> Result<Self, TooLarge> {
+        Self::of(variant, materials, metrics, 1)
+    }
+
+    /// The steps whose values must be in memory at some time if those marked `absent` are to be
+    /// solved: these themselves, and all that they need down to the smallest.
+    #[must_use]
+    pub fn needed(&self, absent: &[bool]) -> Vec<bool> {
+        let mut needed = absent.to_vec();
+        for i in (0..self.steps.len()).rev() {
+            if needed[i] {
+                for child in children(self.variant, self.steps[i].material) {
+                    if let Some(c) = self.position(child) {
+                        needed[c] = true;
+                    }
+                }
+            }
+        }
+        needed
+    }
+
+    /// For each step the number of the last one among those marked `needed` that rests on it, or
+    /// its own.
+    #[must_use]
+    pub fn last_uses(&self, needed: &[bool]) -> Vec<usize> {
+        let mut last: Vec<_> = (0..self.steps.len()).collect();
+        for (i, s) in self.steps.iter().enumerate() {
+            if needed[i] {
+                for child in children(self.variant, s.material) {
+                    if let Some(c) = self.position(child) {
+                        last[c] = i;
+                    }
+                }
+            }
+        }
+        last
+    }
+
+    fn position(&self, material: Material) -> Option<usize> {
+        let found = self.steps.binary_search_by(|s| s.material.cmp(&material));
+        found.ok()
+    }
+
+    /// Bytes of memory at each step that is needed if those marked `absent` are to be solved.
+    fn memory_profile(&self, absent: &[bool]) -> Vec<u64> {
+        let needed = self.needed(absent);
+        let last = self.last_uses(&needed);
+        let mut freed: Vec<u64> = vec![0; self.steps.len()];
+        let mut kept: u64 = 0;
+        let mut profile = Vec::with_capacity(self.steps.len());
+        for (i, s) in self.steps.iter().enumerate() {
+            if !needed[i] {
+                profile.push(BASE_BYTES);
+                continue;
+            }
+            kept = kept.saturating_add(s.value_bytes);
+            let work = if absent[i] { s.work_bytes } else { 0 };
+            profile.push(kept.saturating_add(work).saturating_add(BASE_BYTES));
+            freed[last[i]] = freed[last[i]].saturating_add(s.value_bytes);
+            kept = kept.saturating_sub(freed[i]);
+        }
+        profile
+    }
+
+    /// The most memory that it takes to solve those marked `absent`, in bytes. An estimate.
+    #[must_use]
+    pub fn memory_for(&self, absent: &[bool]) -> u64 {
+        self.memory_profile(absent).into_iter().max().unwrap_or(0)
+    }
+
+    /// Bytes of the values of a material of the plan in memory, 0 for others.
+    #[must_use]
+    pub fn value_bytes(&self, material: Material) -> u64 {
+        let step = self.position(material);
+        step.map_or(0, |i| self.steps[i].value_bytes)
+    }
+
+    /// Whether distances are computed.
+    #[must_use]
+    pub fn has_distances(&self) -> bool {
+        self.metrics.iter().any(|&m| m != Metric::Wld)
+    }
+    /// Positions of all stored slices of all materials.
+    #[must_use]
+    pub fn positions(&self) -> u128 {
+        self.steps.iter().map(|s| u128::from(s.positions)).sum()
+    }
+    /// The most memory that any step takes, in bytes. An estimate.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.steps.iter().map(|s| s.memory_bytes).max().unwrap_or(0)
+    }
+    /// Bytes of all files together. An estimate.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.steps
+            .iter()
+            .fold(0, |n, s| n.saturating_add(s.disk_bytes))
+    }
+}
+
+/// Bytes of the values of a material in memory: 2 bits for win, loss and draw, 2 bytes for a
+/// distance.
+#[must_use]
+pub fn value_bytes(positions: u64, distances: bool) -> u64 {
+    let wld = positions.div_ceil(4);
+    if distances {
+        positions.saturating_mul(2).saturating_add(wld)
+    } else {
+        wld
+    }
+}
+
+/// What the program takes before it solves anything, in bytes.
+const BASE_BYTES: u64 = 16 << 20;
+
+/// What the solver takes beside values, in bytes.
+fn work_bytes<W: dambase_rules::Bits>(index: &Index<W>, positions: u64, effort: Effort) -> u64 {
+    let units = index.men_placements().min(effort.threads as u64);
+    let per_position = if effort.distances { 12 } else { 8 };
+    let unit = index.king_space().saturating_mul(2 * per_position);
+    unit.saturating_mul(units)
+        .min(positions.saturating_mul(per_position))
+}
+
+/// What a table takes on disk, in bytes.
+fn disk_bytes(positions: u64, slices: u64, metric: Metric) -> u64 {
+    // Bits per position in hundredths.
+    let bits: u64 = match metric {
+        Metric::Wld => 25,
+        Metric::Dtw | Metric::Dtz => 150,
+    };
+    (positions / 800)
+        .saturating_mul(bits)
+        .saturating_add(512 + 64 * slices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn m(name: &str) -> Material {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn children_of_a_small_material() {
+        // KMvKM: a side takes the man or the king, crowned or not, or crowns its man.
+        let wanted = ["KKvK", "KKvM", "KMvK", "KMvM", "KKvKM"];
+        let mut wanted: Vec<_> = wanted.into_iter().map(m).collect();
+        wanted.sort();
+        assert_eq!(children(Variant::English, m("KMvKM")), wanted);
+        assert_eq!(children(Variant::English, m("KvK")), []);
+    }
+
+    #[test]
+    fn plans_are_closed_and_in_order() {
+        for variant in [Variant::English, Variant::Breakthrough] {
+            let plan = Plan::complete(variant, 5, &[Metric::Wld], 2).unwrap();
+            let all: Vec<_> = plan.steps.iter().map(|s| s.material).collect();
+            for (i, &material) in all.iter().enumerate() {
+                for child in children(variant, material) {
+                    assert!(all[..i].contains(&child), "{material} {child}");
+                }
+            }
+            let part = Plan::with_children(variant, &all, &[Metric::Wld], 2).unwrap();
+            assert_eq!(part, plan);
+        }
+    }
+
+    #[test]
+    fn english_counts_are_those_published() {
+        // The literature counts each position once for both colours: 6,408,836 up to 4 pieces.
+        let plan = Plan::complete(Variant::English, 4, &[Metric::Wld], 2).unwrap();
+        let all: u128 = plan
+            .steps
+            .iter()
+            .map(|s| {
+                let colours = if s.material.is_symmetric() { 1 } else { 2 };
+                u128::from(s.slice_positions) * colours
+            })
+            .sum();
+        assert_eq!(all, 6_408_836);
+        assert_eq!(all, plan.positions());
+    }
+
+    #[test]
+    fn what_is_too_large_is_said() {
+        let plan = Plan::complete(Variant::International, 40, &[Metric::Wld], 2);
+        assert!(plan.is_err());
+        assert!(Plan::complete(Variant::Canadian, 12, &[Metric::Dtw], 2).is_ok());
+    }
+}
