@@ -223,7 +223,7 @@ fn check_resources(
 
 /// Keeps other builders out for as long as the file is open. The system drops the lock when the
 /// process ends, however it ends.
-fn lock(dir: &Path) -> Result<File, Error> {
+pub(crate) fn lock(dir: &Path) -> Result<File, Error> {
     let path = dir.join(LOCK_NAME);
     let io = |action| {
         let path = path.clone();

@@ -96,6 +96,18 @@ pub enum Error {
         /// The first fault.
         what: String,
     },
+    /// A table under the draw limits is there already, but under other limits.
+    #[error(
+        "{} was built under other draw limits ({found} instead of {wanted})", path.display()
+    )]
+    OtherLimits {
+        /// The file.
+        path: PathBuf,
+        /// The limits it was built under.
+        found: String,
+        /// The limits asked for.
+        wanted: String,
+    },
     /// The threads to work with cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(String),

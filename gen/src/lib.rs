@@ -3,6 +3,8 @@
 //!
 //! - [`scalar::solve`]: the block-local retrograde solver, one position at a time. It stays for
 //!   ever as the reference.
+//! - [`limits::solve`]: the same values under the draw limits, with the plies of the clock that
+//!   are needed.
 //! - [`Store`]: finished materials in memory, where the solvers look up what captures and
 //!   crownings lead to.
 //! - [`Control`]: progress, and the wish to stop.
@@ -13,6 +15,7 @@
 pub mod build;
 pub mod control;
 pub mod error;
+pub mod limits;
 pub mod plan;
 pub mod scalar;
 pub mod stats;

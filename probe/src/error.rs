@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dambase_rules::{IllegalPosition, Variant};
+use dambase_rules::{IllegalPosition, LimitSet, Variant};
 use dambase_tables::{Material, Metric};
 
 /// Any error of this crate. Errors are cheap to clone: a damaged table gives the same error to
@@ -51,6 +51,17 @@ pub enum Error {
     /// A table could not be read, or must not be: the file's own error, which names it.
     #[error(transparent)]
     Table(Arc<dambase_tables::Error>),
+    /// A table was built under other draw limits than the rest.
+    #[error(
+        "{} was built under other draw limits than {limits}, which the other tables have",
+        path.display()
+    )]
+    OtherLimits {
+        /// The file.
+        path: PathBuf,
+        /// The limits of the other tables.
+        limits: LimitSet,
+    },
     /// The position is of another code than the tables.
     #[error("the tables are of {tables}, the position is of {position}")]
     OtherVariant {
@@ -88,6 +99,7 @@ impl Error {
             Self::Io { .. } => "io",
             Self::MissingTable { .. } => "missing-table",
             Self::Table(e) => of_table(e),
+            Self::OtherLimits { .. } => "other-limits",
             Self::OtherVariant { .. } => "other-variant",
             Self::IllegalPosition(_) => "illegal-position",
             Self::RunNotCovered { .. } => "unsupported",

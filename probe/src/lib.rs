@@ -3,7 +3,7 @@
 //! [`Tablebase::open`] opens the tables of one code; [`Tablebase::probe_wld`] gives the value of
 //! any legal position whose material is covered, [`Tablebase::probe`] the value with the distance
 //! to the end of the game, [`Tablebase::moves`] every legal move with what it leads to, and
-//! [`Tablebase::line`] best play. Positions in which the side to move must capture are not stored
+//! [`Tablebase::line`] best play; [`Tablebase::verdict`] says what the draw limits leave. Positions in which the side to move must capture are not stored
 //! in tables; they are resolved here by playing the captures, so answers are exact for every
 //! position.
 //!
@@ -19,6 +19,7 @@ mod measure;
 mod moves;
 mod open;
 mod resident;
+mod rule;
 mod scratch;
 mod slot;
 mod tablebase;
@@ -26,8 +27,9 @@ mod tablebase;
 pub use coverage::{Coverage, Covered};
 pub use error::{Error, Result};
 pub use moves::{Line, LineEnd, Outcome, Rated, Step};
+pub use rule::{RuledEnd, RuledLine, RuledMove, RuledStep, Verdict};
 pub use scratch::Scratch;
 pub use tablebase::{DEFAULT_CACHE_BYTES, Tablebase};
 
-pub use dambase_rules::{Board, Move, Position, Side, Variant};
-pub use dambase_tables::{Dtw, Material, Metric, Value, Wld};
+pub use dambase_rules::{Board, ClockRun, Clocks, LimitSet, Move, Position, Side, Variant};
+pub use dambase_tables::{Dtw, Dtz, Material, Metric, RuleValue, Value, Wld};

@@ -147,7 +147,7 @@ impl Tablebase {
     /// The answer for a quiet position in stored form.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn quiet<M: Measure>(
+    pub(crate) fn quiet<M: Measure>(
         &self,
         slot: usize,
         source: &Source,

@@ -1,6 +1,8 @@
 //! What is asked of a position: its value, or its value with the distance.
 
-use dambase_tables::{DecodedBlock, Dtw, DtwArray, Metric, Value, Wld, WldArray};
+use dambase_tables::{
+    DecodedBlock, Dtw, DtwArray, Dtz, DtzArray, Metric, RuleValue, Value, Wld, WldArray,
+};
 
 use crate::slot::{Slot, Source};
 
@@ -141,5 +143,51 @@ impl Measure for OfDtw {
     #[inline(always)]
     fn is_best(a: Value) -> bool {
         matches!(a, Value::Win(Dtw(..=1)))
+    }
+}
+
+/// The value under the draw limits with full clocks. Only read: what a position needs follows from
+/// its successors by the rules of its clocks ([`crate::rule`]), not by [`Measure::before`], which
+/// is that of one clock that runs on.
+#[derive(Debug)]
+pub(crate) struct OfDtz;
+
+impl Measure for OfDtz {
+    type Answer = RuleValue;
+    type Flat = DtzArray;
+    const METRIC: Metric = Metric::Dtz;
+
+    fn source(slot: &Slot) -> Option<(&Source, Metric)> {
+        slot.dtz.as_ref().map(|s| (s, Metric::Dtz))
+    }
+    fn flat(_slot: &Slot) -> Option<&[DtzArray]> {
+        None
+    }
+    fn at(flat: &DtzArray, index: u64) -> RuleValue {
+        flat.get(index)
+    }
+    #[inline(always)]
+    fn read(block: &DecodedBlock, offset: u32) -> RuleValue {
+        block.rule(offset)
+    }
+    fn over(won: bool) -> RuleValue {
+        if won {
+            RuleValue::Win(Dtz(0))
+        } else {
+            RuleValue::Loss(Dtz(0))
+        }
+    }
+    fn before(after: RuleValue) -> RuleValue {
+        match after.opposite() {
+            RuleValue::Win(Dtz(n)) => RuleValue::Win(Dtz(n + 1)),
+            RuleValue::Loss(Dtz(n)) => RuleValue::Loss(Dtz(n + 1)),
+            other => other,
+        }
+    }
+    fn better(a: RuleValue, b: RuleValue) -> bool {
+        rank(a.under_limits()) > rank(b.under_limits())
+    }
+    fn is_best(a: RuleValue) -> bool {
+        a.under_limits() == Wld::Win
     }
 }

@@ -68,6 +68,7 @@ pub(crate) struct Slot {
     index: AnyIndex,
     pub(crate) wld: Option<Source>,
     pub(crate) dtw: Option<Source>,
+    pub(crate) dtz: Option<Source>,
     /// Values of all positions, captures included, in the order of `material.sides()`.
     pub(crate) resident_wld: OnceLock<Box<[WldArray]>>,
     pub(crate) resident_dtw: OnceLock<Box<[DtwArray]>>,
@@ -89,6 +90,7 @@ impl Slot {
             index,
             wld: None,
             dtw: None,
+            dtz: None,
             resident_wld: OnceLock::new(),
             resident_dtw: OnceLock::new(),
         })
@@ -117,14 +119,14 @@ impl Slot {
         match metric {
             Metric::Wld => self.wld.as_ref(),
             Metric::Dtw => self.dtw.as_ref(),
-            _ => None,
+            Metric::Dtz => self.dtz.as_ref(),
         }
     }
     pub(crate) fn source_mut(&mut self, metric: Metric) -> Option<&mut Option<Source>> {
         match metric {
             Metric::Wld => Some(&mut self.wld),
             Metric::Dtw => Some(&mut self.dtw),
-            _ => None,
+            Metric::Dtz => Some(&mut self.dtz),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dambase_rules::{Board, Position, Ruleset, Side, Variant, WithRuleset};
+use dambase_rules::{Board, LimitSet, Position, Ruleset, Side, Variant, WithRuleset};
 use dambase_tables::{Dtw, Material, Value, Wld};
 
 use crate::cache::Blocks;
@@ -25,6 +25,8 @@ pub const DEFAULT_CACHE_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub struct Tablebase {
     variant: Variant,
+    /// Those of the tables of values under the draw limits.
+    pub(crate) limits: LimitSet,
     dirs: Vec<PathBuf>,
     /// Sorted by material, so that captures lead to lower slots.
     pub(crate) slots: Vec<Slot>,
@@ -68,10 +70,12 @@ impl Tablebase {
                 names.push(dir.to_owned());
             }
         }
-        let (slots, issues) = found.into_slots();
+        let (mut slots, mut issues) = found.into_slots();
+        let limits = crate::rule::limits_of(variant, &mut slots, &mut issues);
         let map = Map::new(&slots);
         Ok(Self {
             variant,
+            limits,
             dirs: names,
             slots,
             map,

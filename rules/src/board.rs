@@ -109,8 +109,8 @@ impl<W: Bits> Board<W> {
             b.kings[us] ^= from;
             b.kings[us] |= to;
         }
-        b.men[them] = b.men[them] & !m.captured;
-        b.kings[them] = b.kings[them] & !m.captured;
+        b.men[them] &= !m.captured;
+        b.kings[them] &= !m.captured;
         b
     }
 }

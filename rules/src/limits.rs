@@ -375,6 +375,15 @@ impl LimitSet {
                 variant: self.variant,
             })
     }
+    /// The limits of a code with a [hash](Self::hash); nothing if no choice among them has it.
+    #[must_use]
+    pub fn from_hash(variant: Variant, hash: u64) -> Option<Self> {
+        let default = Self::of(variant);
+        let all = 1_u16 << variant.rules().limits.len();
+        std::iter::once(default)
+            .chain((0..all).map(|on| Self { variant, on }))
+            .find(|set| set.hash() == hash)
+    }
     /// The code.
     #[must_use]
     pub const fn variant(&self) -> Variant {
@@ -691,6 +700,14 @@ mod tests {
         let mut hashes: Vec<_> = ["default", "no-long-diagonal", "15-move", "none"]
             .map(|s| LimitSet::parse(v, s).unwrap().hash())
             .to_vec();
+        for (hash, names) in hashes
+            .iter()
+            .zip(["default", "no-long-diagonal", "15-move", "none"])
+        {
+            let set = LimitSet::parse(v, names).unwrap();
+            assert_eq!(LimitSet::from_hash(v, *hash), Some(set));
+        }
+        assert_eq!(LimitSet::from_hash(v, 1), None);
         hashes.push(LimitSet::of(Variant::International).hash());
         hashes.push(LimitSet::of(Variant::Pool).hash());
         hashes.sort_unstable();

@@ -99,11 +99,11 @@ pub fn runs_after<R: Ruleset>(
             count: 1,
         }
     };
-    for s in 0..2 {
-        let gone = !after.kings[s].has(out[s].square);
+    for (s, run) in out.iter_mut().enumerate() {
+        let gone = !after.kings[s].has(run.square);
         let free = scope == KingRun::WhileMenRemain && after.men[s].is_empty();
-        if out[s].count > 0 && (gone || free) {
-            out[s] = Run::NONE;
+        if run.count > 0 && (gone || free) {
+            *run = Run::NONE;
         }
     }
     out

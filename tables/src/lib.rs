@@ -3,12 +3,13 @@
 //! - [`Material`]: what stands on the board; only one of two colour-mirrored materials is stored.
 //! - [`Index`]: the dense numbering of the positions of a material.
 //! - [`Wld`], [`Dtw`], [`Value`]: what is known of a position, and arrays of it.
-//! - [`write_wld`], [`write_dtw`], [`Table`]: files of values, laid out as docs/format.md says.
+//! - [`write_wld`], [`write_dtw`], [`write_dtz`], [`Table`]: files of values, laid out as docs/format.md says.
 #![deny(unsafe_code)]
 
 pub mod format;
 pub mod index;
 pub mod material;
+pub mod rule;
 pub mod value;
 
 mod boards;
@@ -22,9 +23,9 @@ mod writer;
 pub use error::Error;
 pub use format::header::{Codec, Header, Longest, Section, SliceHeader, SliceStats};
 pub use format::{Metric, table_path};
-
 pub use index::{Index, TooLarge};
 pub use material::{Material, Placed, canonical};
 pub use reader::{BlockId, DecodedBlock, Scratch, Table};
+pub use rule::{Dtz, DtzArray, RuleValue};
 pub use value::{Dtw, DtwArray, Value, Wld, WldArray};
-pub use writer::{WriteOptions, mark_verified, write_dtw, write_wld};
+pub use writer::{WriteOptions, mark_verified, write_dtw, write_dtz, write_wld};

@@ -16,6 +16,7 @@ use crate::format::header::{Codec, Header, Section, SliceHeader};
 use crate::format::{Metric, table_path};
 use crate::map::Map;
 use crate::material::Material;
+use crate::rule::{DtzArray, RuleValue};
 use crate::value::{DtwArray, Value, Wld, WldArray};
 
 /// A block of a table. Obtained from [`Table::block_of`] or counted up to
@@ -123,8 +124,22 @@ impl DecodedBlock {
     #[inline]
     #[must_use]
     pub fn value(&self, offset: u32) -> Value {
-        assert!(self.coding != Coding::Wld, "a table without distances");
+        let distances = self.coding != Coding::Wld && self.coding != Coding::Rule;
+        assert!(distances, "a table without distances");
         self.coding.value(self.symbol(offset))
+    }
+    /// The value under the draw limits of the position at an offset from the start of the block.
+    ///
+    /// # Panics
+    /// If the offset is not below [`Self::len`], or if the table is not of [`Metric::Dtz`].
+    #[inline]
+    #[must_use]
+    pub fn rule(&self, offset: u32) -> RuleValue {
+        assert!(
+            self.coding == Coding::Rule,
+            "a table without the draw limits"
+        );
+        self.coding.rule(self.symbol(offset))
     }
 }
 
@@ -523,6 +538,24 @@ impl Table {
         Ok(DtwArray { codes })
     }
 
+    /// All values under the draw limits of one slice. Those of captures and decided positions are
+    /// meaningless.
+    ///
+    /// # Errors
+    /// As [`Self::decode`]; [`Error::NotStored`] if the table is of another metric;
+    /// [`Error::OutOfMemory`].
+    pub fn read_dtz(&self, side: Side) -> Result<DtzArray> {
+        let slice = self.slice(side)?;
+        if self.header.metric != Metric::Dtz {
+            return Err(self.not_stored("values under the draw limits"));
+        }
+        let mut codes = self.room::<u8>(slice.stats.positions)?;
+        self.blocks(slice, |block| {
+            codes.extend((0..block.positions).map(|i| block.symbol(i) as u8));
+        })?;
+        Ok(DtzArray { codes })
+    }
+
     fn blocks(&self, slice: &SliceHeader, mut f: impl FnMut(&DecodedBlock)) -> Result<()> {
         let mut scratch = Scratch::new();
         let n = u64::from(block_positions(slice));
@@ -562,7 +595,7 @@ fn block_positions(slice: &SliceHeader) -> u32 {
 #[inline(always)]
 fn code(coding: Coding, symbol: u16) -> u16 {
     match coding {
-        Coding::Wld | Coding::Code | Coding::CodeWide => symbol,
+        Coding::Wld | Coding::Code | Coding::CodeWide | Coding::Rule => symbol,
         _ => match coding.value(symbol) {
             Value::Win(d) => d.0.saturating_mul(2).saturating_add(1),
             Value::Loss(d) => d.0.saturating_mul(2).saturating_add(2),

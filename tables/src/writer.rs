@@ -15,7 +15,8 @@ use crate::index::Index;
 use crate::material::Material;
 use crate::output::Output;
 use crate::reader::Table;
-use crate::value::{Dtw, DtwArray, Value, WldArray};
+use crate::rule::DtzArray;
+use crate::value::{Dtw, DtwArray, WldArray};
 
 /// How a table is written. Work is spread over the rayon pool in which the writer is called; the
 /// bytes of the file do not depend on it.
@@ -64,7 +65,8 @@ impl Default for WriteOptions {
 /// True values of one slice.
 trait Values: Sync {
     fn len(&self) -> u64;
-    /// Appends the [`Value::code`]s of a range of indices; without distances as if these were 0.
+    /// Appends the [`Value::code`](crate::Value::code)s of a range of indices, without distances
+    /// as if these were 0; or the [`RuleValue::code`](crate::RuleValue::code)s.
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>);
 }
 
@@ -83,6 +85,16 @@ impl Values for DtwArray {
     }
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
         out.extend_from_slice(&self.codes[range.start as usize..range.end as usize]);
+    }
+}
+
+impl Values for DtzArray {
+    fn len(&self) -> u64 {
+        Self::len(self)
+    }
+    fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
+        let codes = &self.codes[range.start as usize..range.end as usize];
+        out.extend(codes.iter().map(|&c| u16::from(c)));
     }
 }
 
@@ -114,6 +126,21 @@ pub fn write_dtw<R: Ruleset>(
 ) -> Result<Header> {
     let slices: Vec<&dyn Values> = slices.iter().map(|&s| s as &dyn Values).collect();
     write::<R>(path.as_ref(), material, Metric::Dtw, &slices, options)
+}
+
+/// Writes a table of values under the draw limits, the fingerprint of which is in `options`; as
+/// [`write_wld`].
+///
+/// # Errors
+/// As [`write_wld`].
+pub fn write_dtz<R: Ruleset>(
+    path: impl AsRef<Path>,
+    material: Material,
+    slices: &[&DtzArray],
+    options: &WriteOptions,
+) -> Result<Header> {
+    let slices: Vec<&dyn Values> = slices.iter().map(|&s| s as &dyn Values).collect();
+    write::<R>(path.as_ref(), material, Metric::Dtz, &slices, options)
 }
 
 /// Writes down that a table was verified, and by what. The file is replaced as a whole; its values
@@ -258,8 +285,10 @@ fn write_table(
 
 /// The narrowest coding that holds all values.
 fn coding(rules: &Rules, metric: Metric, values: &dyn Values) -> Coding {
-    if metric == Metric::Wld {
-        return Coding::Wld;
+    match metric {
+        Metric::Wld => return Coding::Wld,
+        Metric::Dtz => return Coding::Rule,
+        Metric::Dtw => {}
     }
     let narrow = Coding::of_distances(rules);
     let most = (0..values.len().div_ceil(CHUNK))
@@ -312,17 +341,14 @@ impl Source<'_> {
         let mut kinds = Vec::with_capacity(n);
         (self.kinds)(self.side, start..end, &mut kinds);
 
-        let mut counts = [0_u64; 3];
+        // Draws, wins, losses, cursed wins, blessed losses.
+        let mut counts = [0_u64; 5];
         let mut longest: [Option<(u16, u64)>; 2] = [None; 2];
         for (i, &code) in (start..).zip(&symbols) {
-            let value = if code == 0 {
-                0
-            } else {
-                2 - usize::from(code % 2)
-            };
+            let (value, plies) = self.coding.counted(code);
             counts[value] += 1;
-            if value != 0 && longest[value - 1].is_none_or(|l| code > l.0) {
-                longest[value - 1] = Some((code, i));
+            if (value == 1 || value == 2) && longest[value - 1].is_none_or(|l| plies > l.0) {
+                longest[value - 1] = Some((plies, i));
             }
         }
         let stored = |k: &Kind| *k == Kind::Stored;
@@ -343,8 +369,8 @@ impl Source<'_> {
         let count = |kind| kinds.iter().filter(|&&k| k == kind).count() as u64;
         let best = |l: Option<(u16, u64)>| {
             l.filter(|_| self.coding != Coding::Wld)
-                .map(|(code, index)| Longest {
-                    plies: Value::from_code(code).dtw().unwrap_or(Dtw(0)),
+                .map(|(plies, index)| Longest {
+                    plies: Dtw(plies),
                     index,
                 })
         };
@@ -355,11 +381,12 @@ impl Source<'_> {
                 draws: counts[0],
                 wins: counts[1],
                 losses: counts[2],
+                cursed_wins: counts[3],
+                blessed_losses: counts[4],
                 captures: count(Kind::Capture),
                 decided: count(Kind::Decided),
                 longest_win: best(longest[0]),
                 longest_loss: best(longest[1]),
-                ..SliceStats::default()
             },
             free: first.is_none(),
         })

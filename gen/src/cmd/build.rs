@@ -5,7 +5,8 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use dambase_gen::build::{Event, Options, Solver, Summary, build};
 use dambase_gen::plan::Plan;
-use dambase_gen::{Control, Error};
+use dambase_gen::{Control, Error, limits};
+use dambase_rules::{LimitSet, Variant};
 
 use super::failure::{Failure, Outcome};
 use super::output::Output;
@@ -38,6 +39,10 @@ pub(super) struct Build {
     /// Prove every material before it is written, and mark its tables as verified
     #[arg(long)]
     verify: bool,
+    /// Draw limits of dtz tables: names to be on, or no-NAME to be off, for example
+    /// no-long-diagonal [default: all limits of the code]
+    #[arg(long, value_name = "NAME,...")]
+    limits: Option<String>,
     /// Say nothing but errors
     #[arg(long, short)]
     quiet: bool,
@@ -67,16 +72,66 @@ impl Build {
         let control = Arc::new(Control::new());
         stop::on_signal(&control)?;
         let progress = Progress::new(self.quiet);
+        let limits = self.limits(variant)?;
         let result = progress.watch(&control, || {
-            build(&plan, &options, &control, &|event| {
-                say(&progress, &event);
-            })
+            let say = |event| say(&progress, &event);
+            let summary = build(&plan, &options, &control, &say)?;
+            let under_limits = match &limits {
+                Some(limits) => Some(limits::build::build(
+                    &plan, &options, limits, &control, &say,
+                )?),
+                None => None,
+            };
+            Ok((summary, under_limits))
         });
         match result {
             Ok(_) if self.quiet => Ok(()),
-            Ok(summary) => finish(&plan, &options, &summary),
+            Ok((summary, under_limits)) => {
+                finish(&plan, &options, &summary)?;
+                self.finish_limits(&plan, limits, under_limits.as_ref())
+            }
             Err(e) => Err(failure(&plan, &options, e)),
         }
+    }
+
+    /// The draw limits of the tables to build; nothing if no such tables are.
+    fn limits(&self, variant: Variant) -> Result<Option<LimitSet>, Failure> {
+        let limits = match &self.limits {
+            Some(names) => LimitSet::parse(variant, names).map_err(|e| {
+                Failure::usage(
+                    format!("cannot use --limits {names}: {e}"),
+                    "give names separated by commas, no-NAME to switch one off",
+                )
+            })?,
+            None => LimitSet::of(variant),
+        };
+        Ok((self.selection.under_limits() && !limits.is_empty()).then_some(limits))
+    }
+
+    /// Says what was built under the draw limits.
+    fn finish_limits(
+        &self,
+        plan: &Plan,
+        limits: Option<LimitSet>,
+        summary: Option<&Summary>,
+    ) -> Outcome {
+        let mut out = Output::new();
+        if let (Some(limits), Some(summary)) = (limits, summary) {
+            out.line(format!(
+                "{}: {} materials under the draw limits {limits} ({} built, {} were there), {}",
+                plan.variant,
+                plan.steps.len(),
+                summary.built,
+                summary.reused,
+                size(summary.bytes)
+            ))?;
+        } else if self.selection.under_limits() {
+            out.line(format!(
+                "{}: no dtz tables, for no draw limit is on: values are those of wld and dtw",
+                plan.variant
+            ))?;
+        }
+        out.flush()
     }
 }
 
@@ -163,6 +218,11 @@ fn failure(plan: &Plan, options: &Options, e: Error) -> Failure {
         }
         Error::Unusable(_) => failed(
             "remove the file to have it built anew, or run with --rebuild to replace all tables"
+                .to_owned(),
+        ),
+        Error::OtherLimits { .. } => failed(
+            "give the same --limits, choose another --dir, or run with --rebuild to replace all \
+             tables"
                 .to_owned(),
         ),
         Error::MissingTable { .. } | Error::MissingDistances { .. } => {

@@ -1,6 +1,7 @@
 //! The objects of the JSON output; field names and their order are the contract of the command
 //! line. Squares are house numbers.
 
+use dambase_probe::Verdict;
 use dambase_rules::{Bits, Move};
 use serde::Serialize;
 
@@ -39,6 +40,26 @@ pub(super) struct ErrorJson<'a> {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RuleJson {
     pub(super) wld: &'static str,
+    /// Plies of the clock that are needed; nothing where nothing is decided or no clock runs.
     pub(super) dtz: Option<u16>,
+    /// The limit that decides.
     pub(super) limit: Option<&'static str>,
+    /// Plies left on its clock.
+    pub(super) left: Option<u16>,
+}
+
+impl RuleJson {
+    pub(super) fn new(v: &Verdict) -> Self {
+        Self {
+            wld: v.value.name(),
+            dtz: need(v),
+            limit: v.limit,
+            left: v.left,
+        }
+    }
+}
+
+/// The plies of the clock that a verdict needs; nothing where nothing is decided or no clock runs.
+pub(super) fn need(v: &Verdict) -> Option<u16> {
+    v.limit.and(v.value.need()).map(|n| n.0)
 }

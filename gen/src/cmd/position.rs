@@ -1,7 +1,8 @@
 //! Positions given on the command line, and how moves are shown.
 
-use dambase_rules::{Position, Variant};
-use dambase_tables::Wld;
+use dambase_probe::Verdict;
+use dambase_rules::{ClockRun, Position, Variant};
+use dambase_tables::{RuleValue, Wld};
 
 use super::failure::Failure;
 use super::json::{ErrorJson, MoveJson};
@@ -10,6 +11,9 @@ use super::output::Output;
 /// What to do about a position that was not understood.
 pub(super) const FEN_HELP: &str = "a position is written like \"W:W18,K24:B12\": side to move, then the pieces of White and of \
      Black, kings with K";
+
+/// What to do about a clock that cannot be used.
+pub(super) const CLOCK_HELP: &str = "\"dambase variants\" lists the draw limits; give the plies that have run, of both sides together";
 
 /// Reads the position of a command that takes one. What is wrong with it is said as JSON on
 /// standard output or as text on standard error.
@@ -62,4 +66,39 @@ pub(super) fn verdict(wld: Wld, dtw: Option<u16>) -> String {
         Some(n) => format!("{verb} in {n} plies"),
         None => verb.to_owned(),
     }
+}
+
+/// A value in words, with what the draw limits leave of it.
+pub(super) fn ruled(wld: Wld, dtw: Option<u16>, rule: Option<&Verdict>) -> String {
+    let plain = verdict(wld, dtw);
+    let Some(rule) = rule else {
+        return plain;
+    };
+    let plies = |n: u16| format!("{n} {}", if n == 1 { "ply" } else { "plies" });
+    let name = rule.limit.unwrap_or("");
+    match (rule.value, rule.limit, rule.left) {
+        (RuleValue::CursedWin | RuleValue::BlessedLoss, _, _) => {
+            let verb = if wld == Wld::Win { "won" } else { "lost" };
+            let distance = dtw.map_or_else(String::new, |n| format!(" in {}", plies(n)));
+            let why = match (rule.needed, rule.left) {
+                (Some(n), Some(left)) => {
+                    format!(" (needs {} of its clock, {left} left)", plies(n.0))
+                }
+                _ => String::new(),
+            };
+            format!("{verb}{distance}, but drawn by the {name} rule{why}")
+        }
+        (RuleValue::Win(n) | RuleValue::Loss(n), Some(_), Some(left)) if dtw != Some(0) => {
+            format!(
+                "{plain}; within the {name} rule (needs {} of its clock, {left} left)",
+                plies(n.0)
+            )
+        }
+        _ => plain,
+    }
+}
+
+/// Reads `NAME=PLIES`.
+pub(super) fn clock(s: &str) -> Result<ClockRun, String> {
+    s.parse().map_err(|e| format!("{e}"))
 }

@@ -3,15 +3,15 @@
 use std::io::{BufRead, BufReader};
 
 use clap::Args;
-use dambase_probe::{Error, Rated, Tablebase};
-use dambase_rules::{Move, Position};
+use dambase_probe::{Error, Rated, Tablebase, Verdict};
+use dambase_rules::{ClockRun, Clocks, Move, Position};
 use dambase_tables::Wld;
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome, chain};
-use super::json::{ErrorJson, MoveJson, RuleJson};
+use super::json::{ErrorJson, MoveJson, RuleJson, need};
 use super::output::Output;
-use super::position::{FEN_HELP, describe, verdict};
+use super::position::{self, CLOCK_HELP, FEN_HELP, describe, ruled};
 use super::{Code, Directories};
 
 /// Show the value of positions, and of every legal move
@@ -29,6 +29,10 @@ pub(super) struct Probe {
     fen: Vec<String>,
     #[command(flatten)]
     directories: Directories,
+    /// Plies that have run on a draw limit's clock, for example 16-move=26; may be given more than
+    /// once. Clocks that are not named are full
+    #[arg(long, value_name = "NAME=PLIES", value_parser = position::clock)]
+    clock: Vec<ClockRun>,
     /// Read positions from standard input, one a line; a bad line gives an error and the rest is
     /// answered all the same
     #[arg(long)]
@@ -44,7 +48,7 @@ struct ProbeJson {
     variant: &'static str,
     wld: &'static str,
     dtw: Option<u16>,
-    /// What the draw limits leave; no tables hold that yet.
+    /// What the draw limits leave.
     rule: Option<RuleJson>,
     moves: Vec<RatedJson>,
 }
@@ -56,6 +60,8 @@ struct RatedJson {
     wld: Option<&'static str>,
     dtw: Option<u16>,
     dtz: Option<u16>,
+    /// The value under the draw limits.
+    rule: Option<&'static str>,
 }
 
 /// A legal move and what is known of the position after it, for the side that moves.
@@ -63,6 +69,7 @@ struct Answer {
     made: Move<u128>,
     wld: Option<Wld>,
     dtw: Option<u16>,
+    rule: Option<Verdict>,
 }
 
 impl Probe {
@@ -117,7 +124,19 @@ impl Probe {
                 return Ok(2);
             }
         };
-        let (outcome, moves) = match ask(tables, &p) {
+        let clocks = match Clocks::after_runs(tables.limits(), p.board(), &self.clock) {
+            Ok(clocks) => clocks,
+            Err(e) => {
+                let code = dambase_rules::Error::from(e.clone()).code();
+                self.fault(fen, e.to_string(), code, CLOCK_HELP, out)?;
+                return Ok(2);
+            }
+        };
+        let answer = ask(tables, &p).and_then(|(here, moves)| {
+            let (rule, moves) = rules(tables, &p, clocks, moves, !self.clock.is_empty())?;
+            Ok((here, rule, moves))
+        });
+        let (outcome, rule, moves) = match answer {
             Ok(answer) => answer,
             Err(e) => {
                 self.fault(fen, chain(&e), e.code(), super::table_help(&e), out)?;
@@ -133,7 +152,8 @@ impl Probe {
                 made: MoveJson::new(&a.made, text),
                 wld: a.wld.map(Wld::name),
                 dtw: a.dtw,
-                dtz: None,
+                dtz: a.rule.as_ref().and_then(need),
+                rule: a.rule.map(|r| r.value.name()),
             })
             .collect();
         let (wld, dtw) = outcome;
@@ -143,7 +163,7 @@ impl Probe {
                 variant: p.variant().name(),
                 wld: wld.name(),
                 dtw,
-                rule: None,
+                rule: rule.as_ref().map(RuleJson::new),
                 moves: rated,
             })?;
             return Ok(0);
@@ -154,12 +174,12 @@ impl Probe {
             None => out.line(format!(
                 "{} to move: {}",
                 p.side().name(),
-                verdict(wld, dtw)
+                ruled(wld, dtw, rule.as_ref())
             ))?,
         }
         for (a, r) in moves.iter().zip(&rated) {
             let value = match a.wld {
-                Some(wld) => verdict(wld, a.dtw),
+                Some(wld) => ruled(wld, a.dtw, a.rule.as_ref()),
                 None => "not known: its table is missing".to_owned(),
             };
             out.line(format!("  {:<20} {value}", describe(&r.made)))?;
@@ -198,6 +218,7 @@ fn ask(tables: &Tablebase, p: &Position) -> Result<(Known, Vec<Answer>), Error> 
                 made: *mv,
                 wld: Some(after.wld),
                 dtw: plies(after),
+                rule: None,
             })
             .collect(),
         Err(Error::MissingTable { .. }) => p
@@ -209,10 +230,40 @@ fn ask(tables: &Tablebase, p: &Position) -> Result<(Known, Vec<Answer>), Error> 
                     made,
                     wld: after.map(|o| o.wld.opposite()),
                     dtw: after.as_ref().and_then(plies),
+                    rule: None,
                 }
             })
             .collect(),
         Err(e) => return Err(e),
     };
     Ok(((here.wld, plies(&here)), rated))
+}
+
+/// What the draw limits leave of a position and of its moves, as far as there are tables that say
+/// so. Whoever gives clocks wants to know.
+fn rules(
+    tables: &Tablebase,
+    p: &Position,
+    clocks: Clocks,
+    mut moves: Vec<Answer>,
+    wanted: bool,
+) -> Result<(Option<Verdict>, Vec<Answer>), Error> {
+    let rule = match tables.verdict(p, clocks) {
+        Ok(verdict) => Some(verdict),
+        Err(Error::MissingTable { .. }) if !wanted => None,
+        Err(e) => return Err(e),
+    };
+    for a in &mut moves {
+        let after = p.after(&a.made).without_runs();
+        let clocks = clocks.after(tables.limits(), p.board(), p.side(), &a.made);
+        a.rule = match tables.verdict(&after, clocks) {
+            Ok(v) => Some(Verdict {
+                value: v.value.opposite(),
+                ..v
+            }),
+            Err(Error::MissingTable { .. }) => None,
+            Err(e) => return Err(e),
+        };
+    }
+    Ok((rule, moves))
 }

@@ -16,7 +16,9 @@ pub(super) struct Selection {
     /// All materials of 2 to N pieces, both sides together [default: 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..))]
     pieces: Option<u8>,
-    /// What to store: wld (win, loss or draw), dtw (plies to the end of the game)
+    /// What to store: wld (win, loss or draw), dtw (plies to the end of the game), dtz (value under
+    /// the draw limits, with the plies of the clock that are needed; wld or dtw tables are built
+    /// too)
     #[arg(
         long,
         value_name = "METRIC,...",
@@ -34,11 +36,7 @@ pub(super) struct Selection {
 }
 
 fn metric(s: &str) -> Result<Metric, String> {
-    let metric: Metric = s.parse().map_err(|e| format!("{e}"))?;
-    if metric == Metric::Dtz {
-        return Err("dtz tables cannot be built yet".to_owned());
-    }
-    Ok(metric)
+    s.parse().map_err(|e| format!("{e}"))
 }
 
 /// A material with pieces of both sides.
@@ -61,7 +59,22 @@ impl Selection {
         self.threads.unwrap_or_else(all)
     }
 
-    /// The plan, or why there is none.
+    /// Whether tables under the draw limits are asked for. They are built from those of the plan.
+    pub(super) fn under_limits(&self) -> bool {
+        self.metric.contains(&Metric::Dtz)
+    }
+
+    /// What is stored besides.
+    fn plain(&self) -> Vec<Metric> {
+        let mut plain = self.metric.clone();
+        plain.retain(|&m| m != Metric::Dtz);
+        if plain.is_empty() {
+            plain.push(Metric::Wld);
+        }
+        plain
+    }
+
+    /// The plan without the tables under the draw limits, or why there is none.
     pub(super) fn plan(&self, variant: Variant) -> Result<Plan, Failure> {
         let rules = variant.rules();
         let most = 2 * rules.start_rows * rules.geometry.per_row() as u8;
@@ -96,9 +109,9 @@ impl Selection {
         let threads = self.threads();
         let plan = if self.only.is_empty() {
             let pieces = self.pieces.unwrap_or(DEFAULT_PIECES);
-            Plan::complete(variant, pieces, &self.metric, threads)
+            Plan::complete(variant, pieces, &self.plain(), threads)
         } else {
-            Plan::with_children(variant, &self.only, &self.metric, threads)
+            Plan::with_children(variant, &self.only, &self.plain(), threads)
         };
         plan.map_err(|e| {
             Failure::usage(

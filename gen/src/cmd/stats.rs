@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use dambase_gen::verify::Listing;
-use dambase_rules::{Position, Run, Side, Variant};
+use dambase_rules::{LimitSet, Position, Run, Side, Variant};
 use dambase_tables::{Header, Index, Material, Metric, SliceStats, Table};
 use serde::Serialize;
 
@@ -42,8 +42,22 @@ struct StatsJson {
     max_dtw_win: Option<u16>,
     max_dtw_loss: Option<u16>,
     longest_win_fen: Option<String>,
-    /// Counts under the draw limits; no tables hold them yet.
-    rule: Option<()>,
+    rule: Option<RuleStatsJson>,
+}
+
+/// Counts under the draw limits, play beginning with full clocks.
+#[derive(Serialize)]
+struct RuleStatsJson {
+    win: u64,
+    cursed_win: u64,
+    draw: u64,
+    blessed_loss: u64,
+    loss: u64,
+    /// The most plies that a win needs of its clock; nothing where no clock runs.
+    max_dtz_win: Option<u16>,
+    max_dtz_loss: Option<u16>,
+    /// The limit that governs the material.
+    limit: Option<&'static str>,
 }
 
 impl Stats {
@@ -59,8 +73,14 @@ impl Stats {
         let mut rows = BTreeMap::new();
         for (&material, metrics) in &listing.tables {
             let header = header(dir, variant, material, metrics)?;
+            let rule = if metrics.contains(&Metric::Dtz) {
+                Some(open(dir, variant, material, Metric::Dtz)?)
+            } else {
+                None
+            };
             for m in [material, material.mirrored()] {
-                rows.entry(m).or_insert_with(|| header.clone());
+                rows.entry(m)
+                    .or_insert_with(|| (header.clone(), rule.clone()));
             }
         }
         if rows.is_empty() {
@@ -78,9 +98,10 @@ impl Stats {
                 "material       side            positions             wins           losses            draws         captures  longest win, loss (plies)",
             )?;
         }
-        for (material, header) in &rows {
+        for (material, (header, rule)) in &rows {
             for side in Side::BOTH {
-                let row = row(*material, side, header);
+                let mut row = row(*material, side, header);
+                row.rule = rule.as_ref().map(|h| rule_row(*material, side, h));
                 if self.json {
                     out.json(&row)?;
                 } else {
@@ -104,6 +125,15 @@ fn header(
     } else {
         metrics[0]
     };
+    open(dir, variant, material, metric)
+}
+
+fn open(
+    dir: &Path,
+    variant: Variant,
+    material: Material,
+    metric: Metric,
+) -> Result<Header, Failure> {
     match Table::open_in(dir, variant, material, metric) {
         Ok(t) => Ok(t.header().clone()),
         Err(e) => Err(Failure::failed(
@@ -113,13 +143,39 @@ fn header(
     }
 }
 
+/// The stored side to move with the same positions, and whether their colours are swapped.
+fn stored_side(material: Material, side: Side, stored: Material) -> (Side, bool) {
+    let swapped = material != stored || (stored.is_symmetric() && side == Side::Black);
+    (if swapped { side.other() } else { side }, swapped)
+}
+
+/// The counts under the draw limits.
+fn rule_row(material: Material, side: Side, header: &Header) -> RuleStatsJson {
+    let (stored, _) = stored_side(material, side, header.material);
+    let stats: &SliceStats = &header.slice(stored).expect("a checked header").stats;
+    let limits = LimitSet::from_hash(header.variant, header.limits_hash);
+    let limit = limits.and_then(|l| {
+        let clock = l.of_material(material.kings, material.men)?;
+        Some(l.limit(clock).name)
+    });
+    let plies = |l: Option<dambase_tables::Longest>| limit.and(l).map(|l| l.plies.0);
+    RuleStatsJson {
+        win: stats.wins,
+        cursed_win: stats.cursed_wins,
+        draw: stats.draws,
+        blessed_loss: stats.blessed_losses,
+        loss: stats.losses,
+        max_dtz_win: plies(stats.longest_win),
+        max_dtz_loss: plies(stats.longest_loss),
+        limit,
+    }
+}
+
 /// The counts of a material, mirrored or not, with `side` to move.
 fn row(material: Material, side: Side, header: &Header) -> StatsJson {
     let variant = header.variant;
     let stored = header.material;
-    // The stored slice with the same positions seen by the same or by the other side.
-    let swapped = material != stored || (stored.is_symmetric() && side == Side::Black);
-    let stored_side = if swapped { side.other() } else { side };
+    let (stored_side, swapped) = stored_side(material, side, stored);
     let stats: &SliceStats = &header.slice(stored_side).expect("a checked header").stats;
     let longest = stats.longest_win.map(|l| {
         let g = variant.rules().geometry;
@@ -138,8 +194,8 @@ fn row(material: Material, side: Side, header: &Header) -> StatsJson {
         material: material.to_string(),
         side: side.name(),
         positions: stats.positions,
-        wins: stats.wins,
-        losses: stats.losses,
+        wins: stats.wins + stats.cursed_wins,
+        losses: stats.losses + stats.blessed_losses,
         draws: stats.draws,
         captures: stats.captures,
         max_dtw_win: plies(stats.longest_win),
@@ -151,8 +207,20 @@ fn row(material: Material, side: Side, header: &Header) -> StatsJson {
 
 fn text(r: &StatsJson, out: &mut Output) -> Outcome {
     let plies = |n: Option<u16>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    let rule = r.rule.as_ref().map_or_else(String::new, |c| {
+        let drawn = c.cursed_win + c.blessed_loss;
+        match c.limit {
+            _ if drawn > 0 => format!(
+                "  drawn by the limits: {} wins, {} losses",
+                grouped(c.cursed_win),
+                grouped(c.blessed_loss)
+            ),
+            Some(limit) => format!("  within the {limit} rule"),
+            None => String::new(),
+        }
+    });
     out.line(format!(
-        "{:<14} {:<6} {:>18} {:>16} {:>16} {:>16} {:>16}  {:>4} {:>4}  {}",
+        "{:<14} {:<6} {:>18} {:>16} {:>16} {:>16} {:>16}  {:>4} {:>4}  {}{rule}",
         r.material,
         r.side,
         grouped(r.positions),

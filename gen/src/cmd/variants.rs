@@ -5,7 +5,7 @@ use dambase_rules::geometry::{DirSet, dir};
 use dambase_rules::ruleset::{
     Criterion, Goal, KingRange, KingRun, Notation, Promotion, Removal, Rules,
 };
-use dambase_rules::{Geometry, Variant};
+use dambase_rules::{Geometry, LimitSet, Variant};
 use serde::Serialize;
 
 use super::failure::Outcome;
@@ -46,7 +46,18 @@ struct VariantJson {
     goal: &'static str,
     lone_king_beats_lone_man: bool,
     king_run: Option<&'static str>,
+    limits: Vec<LimitJson>,
     rules_hash: String,
+}
+
+/// A draw limit.
+#[derive(Serialize)]
+struct LimitJson {
+    name: &'static str,
+    /// Plies of the full clock.
+    plies: u16,
+    /// Whether it is on unless asked for otherwise.
+    default: bool,
 }
 
 impl VariantJson {
@@ -98,6 +109,15 @@ impl VariantJson {
                 KingRun::WhileOthersCanMove => "while-others-can-move",
                 KingRun::WhileMenRemain => "while-men-remain",
             }),
+            limits: r
+                .limits
+                .iter()
+                .map(|l| LimitJson {
+                    name: l.name,
+                    plies: l.plies(),
+                    default: l.by_default,
+                })
+                .collect(),
             rules_hash: format!("{:016x}", r.fingerprint()),
         }
     }
@@ -145,7 +165,7 @@ impl Variants {
         let mut out = Output::new();
         if !self.json {
             out.line(
-                "name                      board         kings   capture       crowning    removal",
+                "name                      board         kings   capture       crowning    removal    draw limits",
             )?;
         }
         let mut extra = false;
@@ -165,8 +185,14 @@ impl Variants {
                     + if j.precedence.len() > 1 { ", ..." } else { "" }
             };
             out.line(format!(
-                "{:<25} {:<13} {:<7} {:<13} {:<11} {}",
-                j.variant, j.board, j.king_range, choice, j.promotion, j.removal
+                "{:<25} {:<13} {:<7} {:<13} {:<11} {:<10} {}",
+                j.variant,
+                j.board,
+                j.king_range,
+                choice,
+                j.promotion,
+                j.removal,
+                LimitSet::of(v)
             ))?;
         }
         out.flush()

@@ -5,6 +5,7 @@ pub(crate) mod zstd;
 use dambase_rules::Rules;
 use dambase_rules::ruleset::WinParity;
 
+use crate::rule::RuleValue;
 use crate::value::{Dtw, Value, Wld};
 
 /// How the symbols of a block are laid out as bytes.
@@ -51,6 +52,8 @@ pub(crate) enum Coding {
     /// 0 for a draw, else plies + 1; even plies are wins.
     EvenWins = 5,
     EvenWinsWide = 6,
+    /// [`RuleValue::code`].
+    Rule = 7,
 }
 
 impl Coding {
@@ -63,6 +66,7 @@ impl Coding {
             4 => Self::OddWinsWide,
             5 => Self::EvenWins,
             6 => Self::EvenWinsWide,
+            7 => Self::Rule,
             _ => return None,
         })
     }
@@ -86,7 +90,7 @@ impl Coding {
     pub(crate) const fn packing(self) -> Packing {
         match self {
             Self::Wld => Packing::Bits,
-            Self::Code | Self::OddWins | Self::EvenWins => Packing::Byte,
+            Self::Code | Self::OddWins | Self::EvenWins | Self::Rule => Packing::Byte,
             Self::CodeWide | Self::OddWinsWide | Self::EvenWinsWide => Packing::Planes,
         }
     }
@@ -96,10 +100,13 @@ impl Coding {
         if code == 0 {
             return Some(0);
         }
+        if let Self::Rule = self {
+            return if code < 255 { Some(code) } else { None };
+        }
         let (win, plies) = (code % 2 == 1, (code - 1) / 2);
         match self {
             Self::Wld => Some(if win { 1 } else { 2 }),
-            Self::Code | Self::CodeWide => Some(code),
+            Self::Code | Self::CodeWide | Self::Rule => Some(code),
             Self::OddWins | Self::OddWinsWide if win == (plies % 2 == 1) => Some(plies + 1),
             Self::EvenWins | Self::EvenWinsWide if win == (plies % 2 == 0) => Some(plies + 1),
             _ => None,
@@ -113,7 +120,9 @@ impl Coding {
         }
         let plies = symbol - 1;
         let win = match self {
-            Self::Wld | Self::Code | Self::CodeWide => return Value::from_code(symbol),
+            Self::Wld | Self::Code | Self::CodeWide | Self::Rule => {
+                return Value::from_code(symbol);
+            }
             Self::OddWins | Self::OddWinsWide => plies % 2 == 1,
             Self::EvenWins | Self::EvenWinsWide => plies.is_multiple_of(2),
         };
@@ -122,6 +131,29 @@ impl Coding {
         } else {
             Value::Loss(Dtw(plies))
         }
+    }
+    /// What a code counts as (0 draw, 1 win, 2 loss, 3 cursed win, 4 blessed loss), and its plies.
+    #[inline(always)]
+    pub(crate) const fn counted(self, code: u16) -> (usize, u16) {
+        if let Self::Rule = self {
+            return match self.rule(code) {
+                RuleValue::Draw => (0, 0),
+                RuleValue::Win(n) => (1, n.0),
+                RuleValue::Loss(n) => (2, n.0),
+                RuleValue::CursedWin => (3, 0),
+                RuleValue::BlessedLoss => (4, 0),
+            };
+        }
+        match Value::from_code(code) {
+            Value::Draw => (0, 0),
+            Value::Win(n) => (1, n.0),
+            Value::Loss(n) => (2, n.0),
+        }
+    }
+    /// The value under the draw limits of a symbol; for tables of these.
+    #[inline(always)]
+    pub(crate) const fn rule(self, symbol: u16) -> RuleValue {
+        RuleValue::from_code(if symbol < 255 { symbol as u8 } else { 255 })
     }
     /// Win, loss or draw of a symbol.
     #[inline(always)]
@@ -132,6 +164,7 @@ impl Coding {
                 2 => Wld::Loss,
                 _ => Wld::Draw,
             },
+            Self::Rule => self.rule(symbol).without_limits(),
             _ => self.value(symbol).wld(),
         }
     }

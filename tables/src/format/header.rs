@@ -435,7 +435,8 @@ impl SliceHeader {
         let codec = Codec::from_id(raw.codec).ok_or(Flaw::Unknown("codec", raw.codec))?;
         let coding = Coding::from_id(raw.coding).ok_or(Flaw::Unknown("coding", raw.coding))?;
         ensure(
-            (coding.packing() == Packing::Bits) == (metric == Metric::Wld),
+            (coding.packing() == Packing::Bits) == (metric == Metric::Wld)
+                && (coding == Coding::Rule) == (metric == Metric::Dtz),
             "coding of another metric",
         )?;
         ensure(

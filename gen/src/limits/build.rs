@@ -1,0 +1,318 @@
+//! Building the tables of values under the draw limits of a directory.
+//!
+//! They are built from the tables of win, loss and draw (or of distances) that are there, after
+//! these: a pass of its own, material by material in the same order.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use dambase_rules::movegen::{MoveList, captures};
+use dambase_rules::{LimitSet, Ruleset, WithRuleset};
+use dambase_tables::{
+    DtzArray, Header, Index, Material, Metric, RuleValue, Table, WldArray, WriteOptions,
+    table_path, write_dtz,
+};
+use rayon::prelude::*;
+
+use super::{Done, Plan as Solving, Ruled, RuledStore, solve_any};
+use crate::build::{Event, Options, Summary, lock};
+use crate::plan::Plan;
+use crate::{Control, Error};
+
+/// Builds what is missing of the tables under `limits` of the materials of a plan. Their tables of
+/// win, loss and draw or of distances must be there.
+///
+/// # Errors
+/// [`Error::OtherLimits`] for a table that is there and was built under other limits;
+/// [`Error::Unusable`] for one that cannot be used; [`Error::Memory`]; [`Error::Locked`];
+/// [`Error::Threads`]; [`Error::Table`] if a table cannot be read or written;
+/// [`Error::Interrupted`]. What is complete stays.
+pub fn build(
+    plan: &Plan,
+    options: &Options,
+    limits: &LimitSet,
+    control: &Control,
+    watch: &(dyn Fn(Event) + Sync),
+) -> Result<Summary, Error> {
+    let _lock = lock(&options.dir.join(plan.variant.name()))?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .build()
+        .map_err(|e| Error::Threads(e.to_string()))?;
+    pool.install(|| {
+        Builder {
+            plan,
+            options,
+            limits,
+            control,
+            watch,
+        }
+        .run()
+    })
+}
+
+struct Builder<'a> {
+    plan: &'a Plan,
+    options: &'a Options,
+    limits: &'a LimitSet,
+    control: &'a Control,
+    watch: &'a (dyn Fn(Event) + Sync),
+}
+
+impl Builder<'_> {
+    fn run(&self) -> Result<Summary, Error> {
+        let steps = &self.plan.steps;
+        let there = steps.iter().map(|s| self.there(s.material));
+        let there = there.collect::<Result<Vec<_>, _>>()?;
+        let absent: Vec<_> = there.iter().map(Option::is_none).collect();
+        let needed = self.plan.needed(&absent);
+        let last = self.plan.last_uses(&needed);
+        self.check_memory(&needed, &last)?;
+        let missing = steps.iter().zip(&absent).filter(|(_, a)| **a);
+        let positions = missing.map(|(s, _)| s.positions).sum();
+        let built = absent.iter().filter(|&&a| a).count();
+        let mut summary = Summary {
+            built,
+            reused: steps.len() - built,
+            positions,
+            bytes: there.iter().flatten().map(|h| h.file_bytes).sum(),
+        };
+        (self.watch)(Event::Ready {
+            reused: summary.reused,
+            missing: built,
+            positions,
+            work: self.control.positions() + positions,
+        });
+        let mut store = RuledStore::new(*self.limits);
+        for (i, step) in steps.iter().enumerate() {
+            if !needed[i] {
+                continue;
+            }
+            self.control.check()?;
+            let material = step.material;
+            if !absent[i] {
+                store.insert(self.load(material, &store)?);
+            } else {
+                (self.watch)(Event::Solving {
+                    material,
+                    positions: step.positions,
+                });
+                let start = Instant::now();
+                let mut wld = self.wld(material)?;
+                resolve(&mut Values::Wld(&mut wld), material, &store, self.control)?;
+                let slices: Vec<_> = wld.iter().collect();
+                let ruled = solve_any(material, &slices, &store, self.control)?;
+                let solving = start.elapsed();
+                let start = Instant::now();
+                let header = self.write(&ruled)?;
+                summary.bytes += header.file_bytes;
+                (self.watch)(Event::Written {
+                    material,
+                    positions: step.positions,
+                    headers: vec![header],
+                    solving,
+                    writing: start.elapsed(),
+                });
+                store.insert(ruled);
+            }
+            for (j, s) in steps[..=i].iter().enumerate() {
+                if last[j] <= i {
+                    store.remove(s.material);
+                }
+            }
+        }
+        Ok(summary)
+    }
+
+    fn path(&self, material: Material, metric: Metric) -> PathBuf {
+        table_path(&self.options.dir, self.plan.variant, material, metric)
+    }
+
+    /// The header of a table that is there and good.
+    fn there(&self, material: Material) -> Result<Option<Header>, Error> {
+        if self.options.rebuild {
+            return Ok(None);
+        }
+        self.control.check()?;
+        let (dir, variant) = (&self.options.dir, self.plan.variant);
+        let opened = Table::open_in(dir, variant, material, Metric::Dtz)
+            .and_then(|t| t.verify_checksums().map(|()| t.header().clone()));
+        match opened {
+            Ok(h) if h.limits_hash == self.limits.hash() => Ok(Some(h)),
+            Ok(h) => {
+                let found = LimitSet::from_hash(variant, h.limits_hash);
+                Err(Error::OtherLimits {
+                    path: self.path(material, Metric::Dtz),
+                    found: found
+                        .map_or_else(|| "limits unknown here".to_owned(), |l| l.to_string()),
+                    wanted: self.limits.to_string(),
+                })
+            }
+            Err(dambase_tables::Error::Io { source, .. })
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
+                Ok(None)
+            }
+            Err(e) => Err(Error::Unusable(e)),
+        }
+    }
+
+    /// Refuses what does not fit into memory: a byte for each value that is kept, and what the
+    /// solver takes. An estimate.
+    fn check_memory(&self, needed: &[bool], last: &[usize]) -> Result<(), Error> {
+        let steps = &self.plan.steps;
+        let (mut kept, mut most) = (0_u64, 0);
+        for (i, s) in steps.iter().enumerate() {
+            if !needed[i] {
+                continue;
+            }
+            kept += s.positions;
+            let work = s.work_bytes.saturating_add(4 * s.slice_positions);
+            most = kept.saturating_add(work).max(most);
+            let freed = (0..=i).filter(|&j| needed[j] && last[j] == i);
+            kept -= freed.map(|j| steps[j].positions).sum::<u64>().min(kept);
+        }
+        let needed = most.saturating_add(16 << 20);
+        if needed > self.options.memory {
+            return Err(Error::Memory {
+                needed,
+                available: self.options.memory,
+            });
+        }
+        Ok(())
+    }
+
+    fn open(&self, material: Material, metric: Metric) -> Result<Table, Error> {
+        let (dir, variant) = (&self.options.dir, self.plan.variant);
+        Ok(Table::open_in(dir, variant, material, metric)?)
+    }
+
+    /// Win, loss and draw, from whichever table has them; captures are meaningless.
+    fn wld(&self, material: Material) -> Result<Vec<WldArray>, Error> {
+        let metric = if self.path(material, Metric::Wld).exists() {
+            Metric::Wld
+        } else {
+            Metric::Dtw
+        };
+        let table = self.open(material, metric)?;
+        let sides = material.sides().iter();
+        Ok(sides
+            .map(|&s| table.read_wld(s))
+            .collect::<Result<_, _>>()?)
+    }
+
+    /// Reads a finished material back, with the values of its captures.
+    fn load(&self, material: Material, store: &RuledStore) -> Result<Ruled, Error> {
+        let table = self.open(material, Metric::Dtz)?;
+        let sides = material.sides().iter();
+        let mut dtz: Vec<DtzArray> = sides
+            .map(|&s| table.read_dtz(s))
+            .collect::<Result<_, _>>()?;
+        resolve(&mut Values::Dtz(&mut dtz), material, store, self.control)?;
+        if self
+            .limits
+            .diagonal_of(material.kings, material.men)
+            .is_none()
+        {
+            return Ok(Ruled {
+                material,
+                dtz,
+                beneath: None,
+            });
+        }
+        // The file has one of two numbers. These materials are small: solve them again.
+        let wld: Vec<_> = dtz.iter().map(without_limits).collect();
+        let slices: Vec<_> = wld.iter().collect();
+        solve_any(material, &slices, store, &Control::new())
+    }
+
+    fn write(&self, ruled: &Ruled) -> Result<Header, Error> {
+        struct Write<'a>(PathBuf, &'a Ruled, WriteOptions);
+        impl WithRuleset for Write<'_> {
+            type Output = Result<Header, dambase_tables::Error>;
+            fn run<R: Ruleset>(self) -> Self::Output {
+                let slices: Vec<_> = self.1.dtz.iter().collect();
+                write_dtz::<R>(&self.0, self.1.material, &slices, &self.2)
+            }
+        }
+        let options = WriteOptions {
+            limits_hash: self.limits.hash(),
+            on_unverified: true,
+            ..WriteOptions::default()
+        };
+        let path = self.path(ruled.material, Metric::Dtz);
+        Ok(self.plan.variant.with(Write(path, ruled, options))?)
+    }
+}
+
+fn without_limits(dtz: &DtzArray) -> WldArray {
+    let mut wld = WldArray::new(dtz.len());
+    for i in 0..dtz.len() {
+        wld.set(i, dtz.get(i).without_limits());
+    }
+    wld
+}
+
+/// Arrays whose captures are to be resolved, in the order of [`Material::sides`].
+enum Values<'a> {
+    Wld(&'a mut [WldArray]),
+    Dtz(&'a mut [DtzArray]),
+}
+
+/// Puts the true values of captures into the arrays of a material read from a table, from those
+/// of the materials they lead to.
+fn resolve(
+    values: &mut Values<'_>,
+    material: Material,
+    store: &RuledStore,
+    control: &Control,
+) -> Result<(), Error> {
+    struct Resolve<'a>(Material, &'a RuledStore, &'a Control);
+    impl WithRuleset for Resolve<'_> {
+        type Output = Result<Vec<Vec<(u64, RuleValue)>>, Error>;
+        fn run<R: Ruleset>(self) -> Self::Output {
+            let Self(material, store, control) = self;
+            let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
+            let solving = Solving::<R>::new(material, index, &[], store)?;
+            let none = Done {
+                dtz: Vec::new(),
+                beneath: None,
+            };
+            let slice = |&side| {
+                let chunks = (0..index.positions().div_ceil(CHUNK)).into_par_iter();
+                let found: Result<Vec<Vec<_>>, Error> = chunks
+                    .map(|c| {
+                        control.check()?;
+                        let range = c * CHUNK..((c + 1) * CHUNK).min(index.positions());
+                        let mut list = MoveList::new();
+                        let mut found = Vec::new();
+                        index.for_each_board(range, |i, board| {
+                            captures::<R>(board, side, &mut list);
+                            if !list.is_empty() {
+                                found.push((i, solving.after_captures(&none, board, side, &list)));
+                            }
+                        });
+                        Ok(found)
+                    })
+                    .collect();
+                Ok(found?.into_iter().flatten().collect())
+            };
+            material.sides().iter().map(slice).collect()
+        }
+    }
+    let variant = store.limits().variant();
+    let found = variant.with(Resolve(material, store, control))?;
+    for (slice, found) in found.into_iter().enumerate() {
+        for (i, value) in found {
+            match values {
+                Values::Wld(wld) => wld[slice].set(i, value.without_limits()),
+                Values::Dtz(dtz) => dtz[slice].codes[i as usize] = value.code(),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Positions that one task resolves.
+const CHUNK: u64 = 1 << 14;
