@@ -12,7 +12,7 @@ const OVERHEAD: u64 = 128;
 const TYPICAL: u64 = 2048;
 
 /// Names a block among all blocks of a tablebase.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Key(u64);
 
 impl Key {

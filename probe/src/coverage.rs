@@ -57,7 +57,7 @@ impl Tablebase {
     #[must_use]
     pub fn coverage(&self) -> Coverage {
         let path = |s: &Option<Source>| {
-            let good = s.as_ref().filter(|s| s.header.is_ok());
+            let good = s.as_ref().filter(|s| s.table.is_ok());
             good.map(|s| s.path.clone())
         };
         let materials = self
@@ -82,18 +82,15 @@ impl Tablebase {
     #[must_use]
     pub fn header(&self, material: Material, metric: Metric) -> Option<&Header> {
         let entry = self.map.find(material.canonical())?;
-        self.slots[entry.slot()]
-            .source(metric)?
-            .header
-            .as_ref()
-            .ok()
+        let table = self.slots[entry.slot()].source(metric)?.table.as_ref();
+        Some(table.ok()?.header())
     }
 
     fn complete<M: Measure>(&self) -> u8 {
         let mut pieces = 2;
         while Material::canonical_with(pieces).into_iter().all(|m| {
             let slot = self.map.find(m).map(|e| &self.slots[e.slot()]);
-            slot.is_some_and(|s| M::source(s).is_some_and(|(f, _)| f.header.is_ok()))
+            slot.is_some_and(|s| M::source(s).is_some_and(|(f, _)| f.table.is_ok()))
                 || self.variant().with(Over(m))
         }) {
             pieces += 1;

@@ -7,14 +7,38 @@
 //! in tables; they are resolved here by playing the captures, so answers are exact for every
 //! position.
 //!
+//! ```
+//! use dambase_probe::{Dtw, Tablebase, Value, Variant, Wld};
+//!
+//! // Tables of two pieces that are part of this package.
+//! let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/egdb");
+//! let tables = Tablebase::open(Variant::English, [dir])?;
+//!
+//! let position = tables.position("B:WK12:BK31")?;
+//! assert_eq!(tables.probe_wld(&position)?, Wld::Win);
+//! assert_eq!(tables.probe(&position)?, Value::Win(Dtw(11)));
+//!
+//! // Best play is as long as announced.
+//! let best = tables.best_move(&position)?.expect("the game is not over");
+//! assert_eq!(best.after.dtw, Some(Dtw(10)));
+//! assert_eq!(tables.line(&position)?.steps.len(), 11);
+//!
+//! // Three pieces are more than these tables have.
+//! let larger = tables.position("B:WK12:BK30,K31")?;
+//! let error = tables.probe_wld(&larger).unwrap_err();
+//! assert!(error.to_string().contains("english/KKvK.wld"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Values are for the side to move, distances are plies. A [`Tablebase`] is `Send + Sync` and is
 //! asked through `&self`; see [`Scratch`] for the fastest look-ups.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod cache;
 mod coverage;
 mod error;
 mod lookup;
+mod many;
 mod measure;
 mod moves;
 mod open;
@@ -31,5 +55,5 @@ pub use rule::{RuledEnd, RuledLine, RuledMove, RuledStep, Verdict};
 pub use scratch::Scratch;
 pub use tablebase::{DEFAULT_CACHE_BYTES, Tablebase};
 
-pub use dambase_rules::{Board, ClockRun, Clocks, LimitSet, Move, Position, Side, Variant};
+pub use dambase_rules::{Board, ClockRun, Clocks, LimitSet, Move, Position, Side, Variant, marker};
 pub use dambase_tables::{Dtw, Dtz, Material, Metric, RuleValue, Value, Wld};

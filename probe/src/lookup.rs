@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dambase_rules::position::{decided, winner_without_moves};
 use dambase_rules::{Bits, Board, IllegalPosition, Ruleset, Side, movegen};
-use dambase_tables::{Material, Metric};
+use dambase_tables::{BlockId, DecodedBlock, Material, Metric, Table};
 
 use crate::cache::Key;
 use crate::error::{Error, Result};
@@ -65,11 +65,111 @@ fn refuse<R: Ruleset>(b: &Board<R::Bits>, side: Side) -> Error {
     Error::IllegalPosition(reason.unwrap_or(none))
 }
 
+/// Whether the processor has the instructions of [`Tablebase::look_up`]'s fast form.
+pub(crate) fn counts_bits() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("popcnt")
+        && std::arch::is_x86_feature_detected!("lzcnt")
+        && std::arch::is_x86_feature_detected!("bmi1")
+        && std::arch::is_x86_feature_detected!("bmi2");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Where the answer for a position is.
+pub(crate) enum Place<'a, M: Measure> {
+    /// Here: the game is over.
+    Known(M::Answer),
+    /// In flat memory.
+    Flat(&'a M::Flat, u64),
+    /// In a block.
+    Stored(Stored<'a>),
+    /// In the positions after the captures.
+    Captures,
+}
+
+/// A quiet position in a file.
+pub(crate) struct Stored<'a> {
+    table: &'a Table,
+    block: BlockId,
+    offset: u32,
+    pub(crate) key: Key,
+}
+
+impl<'a> Stored<'a> {
+    /// A quiet position in stored form.
+    #[inline(always)]
+    pub(crate) fn at(
+        slot: usize,
+        source: &'a Source,
+        metric: Metric,
+        side: Side,
+        index: u64,
+    ) -> Result<Self> {
+        let table = source.table.as_ref().map_err(Clone::clone)?;
+        let (block, offset) = source.block_of(table, side, index);
+        Ok(Self {
+            table,
+            block,
+            offset,
+            key: Key::new(slot, metric, block),
+        })
+    }
+}
+
 impl Tablebase {
+    /// Finds where the answer for a checked placement is. `root` is the material of the position
+    /// that was asked for.
+    #[inline(always)]
+    pub(crate) fn place<R: Ruleset, M: Measure>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        root: Material,
+    ) -> Result<Place<'_, M>> {
+        if board.pieces(side).is_empty() {
+            let won = winner_without_moves(&R::RULES, side) == side;
+            return Ok(Place::Known(M::over(won)));
+        }
+        if let Some(winner) = decided::<R>(board) {
+            return Ok(Place::Known(M::over(winner == side)));
+        }
+        let material = Material::of(board);
+        let Some(entry) = self.map.find(material) else {
+            return Err(self.missing::<M>(material, root));
+        };
+        let slot = &self.slots[entry.slot()];
+        let flat = M::flat(slot);
+        let source = M::source(slot);
+        if flat.is_none() {
+            if source.is_none() {
+                return Err(self.missing::<M>(material, root));
+            }
+            if movegen::has_capture::<R>(board, side) {
+                return Ok(Place::Captures);
+            }
+        }
+        let (side, index) = if entry.swapped(side) {
+            let board = board.mirrored(R::RULES.geometry);
+            (side.other(), slot.index::<R::Bits>().index(&board))
+        } else {
+            (side, slot.index::<R::Bits>().index(board))
+        };
+        if let Some(flat) = flat {
+            return Ok(Place::Flat(&flat[side as usize], index));
+        }
+        let Some((source, metric)) = source else {
+            return Err(self.missing::<M>(material, root));
+        };
+        let place = Stored::at(entry.slot(), source, metric, side, index)?;
+        Ok(Place::Stored(place))
+    }
+
     /// The answer for a checked placement.
     ///
     /// `depth` is the number of captures made since the position that was asked for, of material
     /// `root`.
+    #[inline(always)]
     pub(crate) fn look_up<R: Ruleset, M: Measure>(
         &self,
         board: &Board<R::Bits>,
@@ -79,108 +179,137 @@ impl Tablebase {
         depth: usize,
         root: Material,
     ) -> Result<M::Answer, Miss> {
-        if board.pieces(side).is_empty() {
-            return Ok(M::over(winner_without_moves(&R::RULES, side) == side));
+        #[cfg(target_arch = "x86_64")]
+        if self.counts_bits {
+            // SAFETY: the flag is only set on processors that have these instructions.
+            #[allow(unsafe_code)]
+            return unsafe { self.look_up_x86::<R, M>(board, side, reach, scratch, depth, root) };
         }
-        if let Some(winner) = decided::<R>(board) {
-            return Ok(M::over(winner == side));
-        }
-        let material = Material::of(board);
-        let Some(entry) = self.map.find(material) else {
-            return Err(self.missing::<M>(material, root).into());
-        };
-        let slot = &self.slots[entry.slot()];
-        let swapped = entry.swapped(side);
-        // Only read where it is needed: a capture is played on the board as it is.
-        let stored = || {
-            if swapped {
-                (board.mirrored(R::RULES.geometry), side.other())
-            } else {
-                (*board, side)
-            }
-        };
-        if let Some(flat) = M::flat(slot) {
-            let (board, side) = stored();
-            let index = slot.index::<R::Bits>().index(&board);
-            return Ok(M::at(&flat[side as usize], index));
-        }
-        let Some((source, metric)) = M::source(slot) else {
-            return Err(self.missing::<M>(material, root).into());
-        };
-        let mut list = scratch.take_list::<R::Bits>(depth);
-        movegen::captures::<R>(board, side, &mut list);
-        let answer = if list.is_empty() {
-            let (board, side) = stored();
-            let index = slot.index::<R::Bits>().index(&board);
-            self.quiet::<M>(entry.slot(), source, metric, side, index, reach, scratch)
-        } else {
-            let mut best: Option<M::Answer> = None;
-            let mut miss = None;
-            for m in list.iter() {
-                let after = board.after(side, m);
-                let side = side.other();
-                match self.look_up::<R, M>(&after, side, reach, scratch, depth + 1, root) {
-                    Ok(v) => {
-                        let v = M::before(v);
-                        if best.is_none_or(|b| M::better(v, b)) {
-                            best = Some(v);
-                            if M::is_best(v) {
-                                miss = None;
-                                break;
-                            }
-                        }
-                    }
-                    // A win in one capture stands, whatever the others lead to.
-                    Err(m) => miss = miss.or(Some(m)),
-                }
-            }
-            match (miss, best) {
-                (None, Some(v)) => Ok(v),
-                (Some(m), _) => Err(m),
-                (None, None) => Err(Miss::NotInMemory),
-            }
-        };
-        scratch.give_back::<R::Bits>(depth, list);
-        answer
+        self.look_up_portable::<R, M>(board, side, reach, scratch, depth, root)
     }
 
-    /// The answer for a quiet position in stored form.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn quiet<M: Measure>(
+    /// The same with instructions that every processor of the last ten years has: numbering a
+    /// position counts and scans bits all the time.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "popcnt,lzcnt,bmi1,bmi2")]
+    fn look_up_x86<R: Ruleset, M: Measure>(
         &self,
-        slot: usize,
-        source: &Source,
-        metric: Metric,
+        board: &Board<R::Bits>,
         side: Side,
-        index: u64,
+        reach: Reach,
+        scratch: &mut Scratch,
+        depth: usize,
+        root: Material,
+    ) -> Result<M::Answer, Miss> {
+        self.look_up_here::<R, M>(board, side, reach, scratch, depth, root)
+    }
+
+    #[inline(never)]
+    fn look_up_portable<R: Ruleset, M: Measure>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        reach: Reach,
+        scratch: &mut Scratch,
+        depth: usize,
+        root: Material,
+    ) -> Result<M::Answer, Miss> {
+        self.look_up_here::<R, M>(board, side, reach, scratch, depth, root)
+    }
+
+    #[inline(always)]
+    fn look_up_here<R: Ruleset, M: Measure>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        reach: Reach,
+        scratch: &mut Scratch,
+        depth: usize,
+        root: Material,
+    ) -> Result<M::Answer, Miss> {
+        match self.place::<R, M>(board, side, root)? {
+            Place::Known(v) => Ok(v),
+            Place::Flat(flat, index) => Ok(M::at(flat, index)),
+            Place::Stored(s) => self.read::<M>(&s, reach, scratch),
+            Place::Captures => self.captures::<R, M>(board, side, reach, scratch, depth, root),
+        }
+    }
+
+    /// The best that captures lead to.
+    #[inline(never)]
+    fn captures<R: Ruleset, M: Measure>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        reach: Reach,
+        scratch: &mut Scratch,
+        depth: usize,
+        root: Material,
+    ) -> Result<M::Answer, Miss> {
+        let mut list = scratch.take_list::<R::Bits>(depth);
+        movegen::captures::<R>(board, side, &mut list);
+        let mut best: Option<M::Answer> = None;
+        let mut miss = None;
+        for m in list.iter() {
+            let after = board.after(side, m);
+            match self.look_up::<R, M>(&after, side.other(), reach, scratch, depth + 1, root) {
+                Ok(v) => {
+                    let v = M::before(v);
+                    if best.is_none_or(|b| M::better(v, b)) {
+                        best = Some(v);
+                        if M::is_best(v) {
+                            // A win stands, whatever the other captures lead to.
+                            miss = None;
+                            break;
+                        }
+                    }
+                }
+                Err(m) => miss = miss.or(Some(m)),
+            }
+        }
+        scratch.give_back::<R::Bits>(depth, list);
+        match (miss, best) {
+            (None, Some(v)) => Ok(v),
+            (Some(m), _) => Err(m),
+            (None, None) => unreachable!("only called where there is a capture"),
+        }
+    }
+
+    /// The answer for a quiet position in a file.
+    #[inline(always)]
+    pub(crate) fn read<M: Measure>(
+        &self,
+        place: &Stored<'_>,
         reach: Reach,
         scratch: &mut Scratch,
     ) -> Result<M::Answer, Miss> {
-        let table = match reach {
-            Reach::Files => source.table()?,
-            Reach::Memory => source.mapped().ok_or(Miss::NotInMemory)?,
-        };
-        let (block, offset) = table.block_of(side, index);
-        let key = Key::new(slot, metric, block);
-        if let Some(block) = scratch.recent(key) {
-            return Ok(M::read(block, offset));
+        if let Some(block) = scratch.recent(place.key) {
+            return Ok(M::read(block, place.offset));
         }
-        let block = match self.blocks.get(key) {
-            Some(block) => block,
-            None if reach == Reach::Memory => return Err(Miss::NotInMemory),
-            None => {
-                let block = table
-                    .decode(block, &mut scratch.decoder)
-                    .map_err(Error::from)?;
-                let block = Arc::new(block);
-                self.blocks.insert(key, Arc::clone(&block));
-                block
-            }
-        };
-        let answer = M::read(&block, offset);
-        scratch.remember(key, block);
+        let block = self.fetch(place, reach, scratch)?;
+        let answer = M::read(&block, place.offset);
+        scratch.remember(place.key, block);
         Ok(answer)
+    }
+
+    /// A block that the scratch does not remember.
+    #[inline(never)]
+    fn fetch(
+        &self,
+        place: &Stored<'_>,
+        reach: Reach,
+        scratch: &mut Scratch,
+    ) -> Result<Arc<DecodedBlock>, Miss> {
+        if let Some(block) = self.blocks.get(place.key) {
+            return Ok(block);
+        }
+        if reach == Reach::Memory {
+            return Err(Miss::NotInMemory);
+        }
+        let block = place.table.decode(place.block, &mut scratch.decoder);
+        let block = Arc::new(block.map_err(Error::from)?);
+        self.blocks.insert(place.key, Arc::clone(&block));
+        Ok(block)
     }
 
     #[cold]

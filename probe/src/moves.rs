@@ -134,6 +134,18 @@ impl Tablebase {
     /// The values are those **after** the move, **for its mover**: the plies are counted from the
     /// position after it, so the best move of a win in 17 has a distance of 16.
     ///
+    /// ```
+    /// use dambase_probe::{Dtw, Tablebase, Variant, Wld};
+    ///
+    /// let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/egdb");
+    /// let tables = Tablebase::open(Variant::English, [dir])?;
+    /// let position = tables.position("B:WK12:BK31")?;
+    /// let moves = tables.moves(&position)?;
+    /// assert_eq!(moves.len(), position.legal_moves().len());
+    /// assert_eq!((moves[0].after.wld, moves[0].after.dtw), (Wld::Win, Some(Dtw(10))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Self::outcome`], for the positions after the moves.
     pub fn moves(&self, position: &Position) -> Result<Vec<Rated>> {
@@ -173,6 +185,17 @@ impl Tablebase {
     /// line stops as soon as a position comes back, or when it is long enough.
     ///
     /// In codes with a king run the line is one without it: the tables do not know it.
+    ///
+    /// ```
+    /// use dambase_probe::{LineEnd, Side, Tablebase, Variant};
+    ///
+    /// let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/egdb");
+    /// let tables = Tablebase::open(Variant::English, [dir])?;
+    /// let line = tables.line(&tables.position("W:WK3:BK1")?)?;
+    /// assert_eq!(line.steps.len(), 10);
+    /// assert_eq!(line.end, LineEnd::GameOver { winner: Side::Black });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Self::moves`], for the positions of the line.

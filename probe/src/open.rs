@@ -1,13 +1,14 @@
 //! Lists directories and reads headers.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use dambase_rules::Variant;
 use dambase_tables::format::parse_name;
-use dambase_tables::{Header, Material, Metric, Table};
+use dambase_tables::{Material, Metric, Table};
 
 use crate::error::{Error, Result};
 use crate::slot::{Slot, Source};
@@ -68,8 +69,8 @@ impl Found {
     }
 
     fn add(&mut self, material: Material, metric: Metric, path: &Path) {
-        let header = self.header(material, metric, path);
-        if let Err(e) = &header {
+        let table = self.table(material, metric, path);
+        if let Err(e) = &table {
             self.issues.push(e.clone());
         }
         // A file with the name of a mirrored material is an issue, but stands for no table.
@@ -78,8 +79,8 @@ impl Found {
         }
         let geometry = self.variant.rules().geometry;
         let slot = match self.slots.entry(material) {
-            std::collections::btree_map::Entry::Occupied(e) => e.into_mut(),
-            std::collections::btree_map::Entry::Vacant(e) => match Slot::new(geometry, material) {
+            Entry::Occupied(e) => e.into_mut(),
+            Entry::Vacant(e) => match Slot::new(geometry, material) {
                 Ok(slot) => e.insert(slot),
                 // Its header has been refused for the same reason.
                 Err(_) => return,
@@ -89,19 +90,17 @@ impl Found {
             return;
         };
         // The first good file of a table is used, or the first bad one if none is good.
-        if place
-            .as_ref()
-            .is_none_or(|old| old.header.is_err() && header.is_ok())
-        {
-            *place = Some(Source::new(path.to_owned(), header));
+        let bad = |old: &Source| old.table.is_err();
+        if place.as_ref().is_none_or(|old| bad(old) && table.is_ok()) {
+            *place = Some(Source::new(path.to_owned(), table));
         }
     }
 
-    /// The header of a file, if it is the table that its name says.
-    fn header(&self, material: Material, metric: Metric, path: &Path) -> Result<Header> {
+    /// A file, if it is the table that its name says.
+    fn table(&self, material: Material, metric: Metric, path: &Path) -> Result<Table> {
         let table = Table::open(path)?;
         table.expect(self.variant, material, metric)?;
-        Ok(table.header().clone())
+        Ok(table)
     }
 
     /// The materials found, in order, and what is wrong with files.

@@ -49,6 +49,18 @@ impl Tablebase {
     /// Costs time in proportion to the positions (about 0.1 us each) and uses the rayon pool it is
     /// called in. Other threads may go on probing.
     ///
+    /// ```
+    /// use dambase_probe::{Metric, Tablebase, Variant, Wld};
+    ///
+    /// let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/egdb");
+    /// let tables = Tablebase::open(Variant::English, [dir])?;
+    /// let bytes = tables.make_resident(Metric::Wld, |material| material.pieces() <= 2)?;
+    /// assert_eq!(bytes, tables.resident_cost(Metric::Wld, |_| true));
+    /// let position = tables.position("B:WK12:BK31")?;
+    /// assert_eq!(tables.try_probe_wld(&position)?, Some(Wld::Win));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Table`] for a damaged table, [`Error::MissingTable`] if captures lead to one that
     /// is not there. Tables that were finished before stay resident.
@@ -73,7 +85,7 @@ impl Tablebase {
                 let Some((source, metric)) = M::source(slot) else {
                     return Ok(());
                 };
-                let table = source.table()?;
+                let table = source.table.as_ref().map_err(Clone::clone)?;
                 let slices: Result<Vec<_>> = slot
                     .material
                     .sides()

@@ -15,7 +15,7 @@ use dambase_rules::{Board, Clocks, LimitSet, Move, Position, Side};
 use dambase_tables::{Dtz, Material, Metric, RuleValue, Wld};
 
 use crate::error::{Error, Result};
-use crate::lookup::Reach;
+use crate::lookup::{Reach, Stored};
 use crate::measure::OfDtz;
 use crate::moves::Outcome;
 use crate::scratch::Scratch;
@@ -298,16 +298,9 @@ impl<'a> Asking<'a> {
         } else {
             slot.index::<u128>().index(&board)
         };
+        let place = Stored::at(entry.slot(), source, Metric::Dtz, side, index)?;
         tables
-            .quiet::<OfDtz>(
-                entry.slot(),
-                source,
-                Metric::Dtz,
-                side,
-                index,
-                Reach::Files,
-                self.scratch,
-            )
+            .read::<OfDtz>(&place, Reach::Files, self.scratch)
             .map_err(failed)
     }
 
@@ -478,8 +471,8 @@ pub(crate) fn limits_of(
 ) -> LimitSet {
     let default = LimitSet::of(variant);
     let hash = |s: &Slot| {
-        let header = s.dtz.as_ref()?.header.as_ref().ok()?;
-        Some(header.limits_hash)
+        let table = s.dtz.as_ref()?.table.as_ref().ok()?;
+        Some(table.header().limits_hash)
     };
     let hashes: Vec<_> = slots.iter().filter_map(hash).collect();
     let limits = if hashes.contains(&default.hash()) {
@@ -496,7 +489,7 @@ pub(crate) fn limits_of(
                 path: source.path.clone(),
                 limits,
             };
-            source.header = Err(e.clone());
+            source.table = Err(e.clone());
             issues.push(e);
         }
     }

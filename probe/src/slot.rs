@@ -5,52 +5,62 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use dambase_rules::{Bits, Geometry, Side, Variant};
-use dambase_tables::{DtwArray, Header, Index, Material, Metric, Table, TooLarge, WldArray};
+use dambase_tables::{
+    BlockId, Codec, DtwArray, Index, Material, Metric, Table, TooLarge, WldArray,
+};
 
 use crate::error::Result;
 
-/// One file: known by its header, mapped when it is first needed.
+/// One file. Of a good one the header has been read and the rest mapped, which reads nothing.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
-    pub(crate) header: Result<Header>,
-    table: OnceLock<Result<Table>>,
+    pub(crate) table: Result<Table>,
+    layouts: [Layout; 2],
+}
+
+/// How the positions of a slice are spread over blocks.
+#[derive(Clone, Copy, Debug)]
+enum Layout {
+    /// All have the value of the first.
+    Constant,
+    /// So many bits of the index count the positions of a block.
+    Bits(u32),
+    /// The table knows.
+    Other,
 }
 
 impl Source {
-    pub(crate) fn new(path: PathBuf, header: Result<Header>) -> Self {
+    pub(crate) fn new(path: PathBuf, table: Result<Table>) -> Self {
+        let layout = |side| match table.as_ref().ok().and_then(|t| t.header().slice(side)) {
+            Some(s) if s.codec == Codec::Constant => Layout::Constant,
+            Some(s)
+                if matches!(s.codec, Codec::Raw | Codec::Zstd)
+                    && s.block_positions.is_power_of_two() =>
+            {
+                Layout::Bits(s.block_positions.trailing_zeros())
+            }
+            _ => Layout::Other,
+        };
+        let layouts = Side::BOTH.map(layout);
         Self {
             path,
-            header,
-            table: OnceLock::new(),
+            table,
+            layouts,
         }
     }
 
-    /// The table, if it has been mapped.
+    /// The block of a position, and its place there.
     #[inline(always)]
-    pub(crate) fn mapped(&self) -> Option<&Table> {
-        self.table.get()?.as_ref().ok()
-    }
-
-    /// The table, mapped now if it was not before.
-    ///
-    /// # Errors
-    /// What is wrong with the file.
-    #[inline(always)]
-    pub(crate) fn table(&self) -> Result<&Table> {
-        match self.table.get() {
-            Some(Ok(table)) => Ok(table),
-            _ => self.map(),
+    pub(crate) fn block_of(&self, table: &Table, side: Side, index: u64) -> (BlockId, u32) {
+        match self.layouts[side as usize] {
+            Layout::Constant => (BlockId { side, block: 0 }, 0),
+            Layout::Bits(n) => {
+                let block = index >> n;
+                (BlockId { side, block }, (index & ((1 << n) - 1)) as u32)
+            }
+            Layout::Other => table.block_of(side, index),
         }
-    }
-
-    #[cold]
-    fn map(&self) -> Result<&Table> {
-        let table = self.table.get_or_init(|| {
-            self.header.as_ref().map_err(Clone::clone)?;
-            Ok(Table::open(&self.path)?)
-        });
-        table.as_ref().map_err(Clone::clone)
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Tablebase {
     pub(crate) map: Map,
     pub(crate) blocks: Blocks,
     issues: Vec<Error>,
+    /// Whether the processor counts bits; see `look_up`.
+    pub(crate) counts_bits: bool,
     /// Tells this tablebase from all others of the process.
     id: u64,
 }
@@ -49,10 +51,20 @@ pub(crate) fn with_scratch<T>(f: impl FnOnce(&mut Scratch) -> T) -> T {
 impl Tablebase {
     /// Opens the tables of `variant` in `dirs`: those in the subdirectory named after the code.
     ///
-    /// Only directories are listed and headers read; files are mapped when they are first needed.
-    /// A directory without tables of the code counts as empty. Of a table that is in several
+    /// Directories are listed, headers read and files mapped; blocks are read when they are first
+    /// needed. A directory without tables of the code counts as empty. Of a table that is in several
     /// directories the first good one is used. Files that cannot be used are listed in
     /// [`Self::issues`], and a look-up that needs one of them gives its error.
+    ///
+    /// ```
+    /// use dambase_probe::{Tablebase, Variant};
+    ///
+    /// let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/egdb");
+    /// let tables = Tablebase::open(Variant::English, [dir])?;
+    /// assert!(tables.issues().is_empty());
+    /// assert_eq!(tables.coverage().complete_wld(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NoDirectory`], [`Error::NotADirectory`] or [`Error::Io`], naming the path.
@@ -81,6 +93,7 @@ impl Tablebase {
             map,
             blocks: Blocks::new(DEFAULT_CACHE_BYTES),
             issues,
+            counts_bits: crate::lookup::counts_bits(),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -99,6 +112,14 @@ impl Tablebase {
     #[must_use]
     pub fn issues(&self) -> &[Error] {
         &self.issues
+    }
+
+    /// Looks up without the instructions that are chosen at run time where the processor has
+    /// them. The answers are the same; only tests and measurements need this.
+    #[must_use]
+    pub fn with_portable_code(mut self) -> Self {
+        self.counts_bits = false;
+        self
     }
 
     /// The position of a FEN of this code.
@@ -134,6 +155,17 @@ impl Tablebase {
     /// Answered from the distances if there is no WLD table. Costs at most one block for each
     /// quiet position that captures can lead to.
     ///
+    /// ```
+    /// use dambase_probe::{Tablebase, Variant, Wld};
+    ///
+    /// let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/egdb");
+    /// let tables = Tablebase::open(Variant::English, [dir])?;
+    /// // A man that must be taken: captures are answered as exactly as all else.
+    /// let position = tables.position("W:WK18:B15")?;
+    /// assert_eq!(tables.probe_wld(&position)?, Wld::Win);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::MissingTable`] names the table that is not there, [`Error::Table`] one that is
     /// damaged; [`Error::RunNotCovered`] if a king run is pending; [`Error::OtherVariant`].
@@ -151,6 +183,18 @@ impl Tablebase {
 
     /// Win, loss or draw for the side to move if all blocks that it takes are in memory; nothing
     /// if not. Never touches a file.
+    ///
+    /// ```
+    /// use dambase_probe::{Tablebase, Variant, Wld};
+    ///
+    /// let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/egdb");
+    /// let tables = Tablebase::open(Variant::English, [dir])?;
+    /// let position = tables.position("B:WK12:BK31")?;
+    /// assert_eq!(tables.try_probe_wld(&position)?, None);
+    /// tables.probe_wld(&position)?;
+    /// assert_eq!(tables.try_probe_wld(&position)?, Some(Wld::Win));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Self::probe_wld`].
@@ -170,6 +214,16 @@ impl Tablebase {
     }
 
     /// Value and distance in plies for the side to move.
+    ///
+    /// ```
+    /// use dambase_probe::{Dtw, Tablebase, Value, Variant};
+    ///
+    /// let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/egdb");
+    /// let tables = Tablebase::open(Variant::English, [dir])?;
+    /// let position = tables.position("W:WK3:BK1")?;
+    /// assert_eq!(tables.probe(&position)?, Value::Loss(Dtw(10)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Self::probe_wld`]; the table that is missing is one of distances.
@@ -204,6 +258,23 @@ impl Tablebase {
     }
 
     /// [`Self::probe_wld`] for programs with boards of their own: no [`Position`] is made.
+    ///
+    /// ```
+    /// use dambase_probe::{Board, Scratch, Side, Tablebase, Variant, Wld};
+    ///
+    /// let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/egdb");
+    /// let tables = Tablebase::open(Variant::English, [dir])?;
+    /// use dambase_probe::marker;
+    ///
+    /// let board = Board::<u64> {
+    ///     men: [0, 0],
+    ///     kings: [1 << 11, 1 << 30], // squares 12 and 31
+    /// };
+    /// let mut scratch = Scratch::new();
+    /// let wld = tables.probe_board::<marker::English>(&board, Side::Black, &mut scratch)?;
+    /// assert_eq!(wld, Wld::Win);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Self::probe_wld`], and [`Error::IllegalPosition`] for a placement that is none. More
@@ -256,9 +327,7 @@ impl Tablebase {
         reach: Reach,
         scratch: &mut Scratch,
     ) -> Result<M::Answer, Miss> {
-        if R::VARIANT != self.variant {
-            return Err(self.other_variant(R::VARIANT).into());
-        }
+        self.other::<R>()?;
         check::<R>(board, side)?;
         self.attach(scratch);
         self.look_up::<R, M>(board, side, reach, scratch, 0, Material::of(board))
@@ -295,6 +364,16 @@ impl Tablebase {
             scratch,
             std::marker::PhantomData,
         ))
+    }
+
+    /// Refuses boards of another code.
+    #[inline(always)]
+    pub(crate) fn other<R: Ruleset>(&self) -> Result<()> {
+        if R::VARIANT == self.variant {
+            Ok(())
+        } else {
+            Err(self.other_variant(R::VARIANT))
+        }
     }
 
     /// Refuses positions that the tables do not have.

@@ -2,7 +2,7 @@
 
 use crate::oracle::{Oracle, position};
 use dambase_probe::{Metric, Position, Scratch, Tablebase, Value, Wld};
-use dambase_rules::{Ruleset, marker};
+use dambase_rules::{Bits, Board, Ruleset, Side, marker};
 
 /// Builds all tables of so many pieces and asks for every position in every way.
 struct Exact(u8);
@@ -23,6 +23,8 @@ impl Exact {
             flat.resident_cost(Metric::Wld, |_| true) + flat.resident_cost(Metric::Dtw, |_| true);
         flat.make_resident(Metric::Wld, |_| true).unwrap();
         assert_eq!(flat.make_resident(Metric::Dtw, |_| true).unwrap(), cost);
+        let portable = Tablebase::open(R::VARIANT, [dir.path()]).unwrap();
+        let portable = portable.with_portable_code();
         let mut scratch = Scratch::new();
         let mut other = Scratch::new();
         oracle.each(|board, side, value| {
@@ -57,6 +59,32 @@ impl Exact {
                 "{}",
                 fen()
             );
+        });
+        // Many at once, one of them no position; and without the instructions chosen at run time.
+        let mut boards = Vec::new();
+        let mut values = Vec::new();
+        oracle.each(|board, side, value| {
+            boards.push((*board, side));
+            values.push(value.wld());
+        });
+        let two_on_a_square = Board {
+            men: [R::Bits::bit(20), R::Bits::bit(20)],
+            kings: [R::Bits::EMPTY; 2],
+        };
+        boards.push((two_on_a_square, Side::White));
+        for tb in [&tb, &flat, &portable] {
+            let mut answers = tb.probe_boards::<R>(&boards, &mut scratch);
+            assert!(answers.pop().unwrap().is_err());
+            assert!(
+                answers
+                    .into_iter()
+                    .map(Result::unwrap)
+                    .eq(values.iter().copied())
+            );
+        }
+        oracle.each(|board, side, value| {
+            let got = portable.probe_board_value::<R>(board, side, &mut scratch);
+            assert_eq!(got.unwrap(), value);
         });
         // The ways that take a position, and moves, on every few positions.
         let mut n = 0;

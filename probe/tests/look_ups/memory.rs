@@ -42,7 +42,7 @@ fn sixteen_threads_agree_within_a_small_cache() {
                 let n = set.positions.len();
                 // Every thread goes its own way through all positions.
                 let mut i = t * 7919 % n;
-                for k in 0..n / 2 {
+                for k in 0..n / 8 {
                     i = (i + 15_485_863) % n;
                     let (board, side, value) = &set.positions[i];
                     let got = tb.probe_board::<English>(board, *side, &mut scratch);
