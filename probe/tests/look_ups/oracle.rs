@@ -53,8 +53,7 @@ impl<R: Ruleset> Oracle<R> {
         let mut list = MoveList::new();
         let mut longest = 0;
         for side in Side::BOTH {
-            for i in 0..n {
-                let board = index.board(i as u64);
+            for (i, board) in (0..n).map(|i| (i, index.board(i as u64))) {
                 if let Some(winner) = decided::<R>(&board) {
                     values[side as usize][i] = Some(over(winner == side));
                     continue;
