@@ -161,7 +161,7 @@ impl Plan {
             steps,
         };
         let all = vec![true; plan.steps.len()];
-        for (i, bytes) in plan.memory_profile(&all).into_iter().enumerate() {
+        for (i, bytes) in plan.memory_profile(&all, &all).into_iter().enumerate() {
             plan.steps[i].memory_bytes = bytes;
         }
         Ok(plan)
@@ -215,10 +215,10 @@ impl Plan {
         found.ok()
     }
 
-    /// Bytes of memory at each step that is needed if those marked `absent` are to be solved.
-    fn memory_profile(&self, absent: &[bool]) -> Vec<u64> {
-        let needed = self.needed(absent);
-        let last = self.last_uses(&needed);
+    /// Bytes of memory at each step if the values of those marked `needed` are in memory from then
+    /// on as long as something rests on them, and those marked `absent` are solved.
+    fn memory_profile(&self, needed: &[bool], absent: &[bool]) -> Vec<u64> {
+        let last = self.last_uses(needed);
         let mut freed: Vec<u64> = vec![0; self.steps.len()];
         let mut kept: u64 = 0;
         let mut profile = Vec::with_capacity(self.steps.len());
@@ -239,7 +239,17 @@ impl Plan {
     /// The most memory that it takes to solve those marked `absent`, in bytes. An estimate.
     #[must_use]
     pub fn memory_for(&self, absent: &[bool]) -> u64 {
-        self.memory_profile(absent).into_iter().max().unwrap_or(0)
+        let profile = self.memory_profile(&self.needed(absent), absent);
+        profile.into_iter().max().unwrap_or(0)
+    }
+
+    /// The most memory that it takes to go through all values, each material being there as long
+    /// as something rests on it, in bytes.
+    #[must_use]
+    pub fn memory_to_read(&self) -> u64 {
+        let n = self.steps.len();
+        let profile = self.memory_profile(&vec![true; n], &vec![false; n]);
+        profile.into_iter().max().unwrap_or(0)
     }
 
     /// Bytes of the values of a material of the plan in memory, 0 for others.

@@ -163,7 +163,6 @@ fn damaged_and_foreign_tables_are_named_and_kept() {
     fs::copy(d.path().join("italian/KvK.wld"), dir.join("KvK.wld")).unwrap();
     fails(&build, d.path(), &["KvK.wld", "italian"]);
     fails(&["verify", "english"], d.path(), &["KvK.wld", "italian"]);
-    fails(&["stats", "english"], d.path(), &[]);
 }
 
 #[test]
@@ -245,6 +244,73 @@ fn too_little_memory_is_said_before_anything_is_written() {
         &["of memory are needed"],
     );
     assert!(!dir.exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn places_where_nothing_can_be_written() {
+    // Not even root can make directories here.
+    let dir = Path::new("/proc/dambase");
+    fails(
+        &["build", "english", "--pieces", "2"],
+        dir,
+        &["cannot create /proc/dambase"],
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_no_half_table() {
+    let d = tempfile::tempdir().unwrap();
+    let args = "build english --pieces 3 --metric dtw --quiet --dir";
+    // No file may grow beyond 4 blocks of 512 bytes; without the signal that is an error.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 4; exec '{}' {args} '{}'",
+        cargo_bin("dambase").display(),
+        d.path().display()
+    );
+    let out = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .output()
+        .unwrap();
+    let err = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(1), "{err}");
+    assert!(
+        err.contains("cannot write") && err.contains("help: "),
+        "{err}"
+    );
+    let dir = d.path().join("english");
+    // What is there is complete.
+    for name in tables(&dir).keys() {
+        let info = std::process::Command::new(cargo_bin("dambase"))
+            .arg("info")
+            .arg(dir.join(name))
+            .status();
+        assert!(info.unwrap().success(), "{name}");
+    }
+    assert!(!tables(&dir).contains_key("KMvK.dtw"));
+    let args = [
+        "build", "english", "--pieces", "3", "--metric", "dtw", "--quiet",
+    ];
+    succeeds(&args, d.path());
+    succeeds(&["verify", "english", "--quick", "--quiet"], d.path());
+}
+
+#[test]
+fn a_proof_before_writing_is_marked_in_the_file() {
+    let d = tempfile::tempdir().unwrap();
+    succeeds(
+        &["build", "spanish", "--pieces", "2", "--verify", "--quiet"],
+        d.path(),
+    );
+    let file = d.path().join("spanish/KvM.wld");
+    let out = std::process::Command::new(cargo_bin("dambase"))
+        .arg("info")
+        .arg(&file)
+        .output();
+    let out = String::from_utf8(out.unwrap().stdout).unwrap();
+    assert!(out.contains("yes, by dambase"), "{out}");
+    succeeds(&["verify", "spanish", "--quiet"], d.path());
 }
 
 fn spawn(args: &[&str], dir: &Path) -> Child {

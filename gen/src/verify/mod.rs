@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use dambase_rules::{Ruleset, Variant, WithRuleset};
 use dambase_tables::{Header, Material, Metric, SliceStats, Table, table_path};
 
-use crate::plan::{Plan, children, value_bytes};
+use crate::plan::{Plan, children};
 use crate::{Control, Error, Solved, Store};
 
 pub use listing::{LOCK_NAME, Listing, Other, OtherKind};
@@ -140,7 +140,7 @@ pub fn verify(
             run.material(material, metrics, prove)?;
         }
         // What no later material rests on may go.
-        let later = run.needed_by(&needed[i + 1..]);
+        let later = run.asked_by(&needed[i + 1..]);
         for m in run.store.materials() {
             if !later.contains(&m) {
                 run.store.remove(m);
@@ -194,8 +194,8 @@ impl Run<'_> {
         }
     }
 
-    /// Names the tables that are missing where a number of pieces is meant to be complete, which
-    /// is where more than half of its tables are there.
+    /// Names the tables that are missing where a number of pieces seems to be meant to be complete,
+    /// which is where at least three quarters of its tables are there.
     fn absent(&mut self, listing: &Listing, proving: &[Material]) {
         if !self.request.only.is_empty() {
             return;
@@ -209,14 +209,14 @@ impl Run<'_> {
         for ((pieces, metric), count) in counts {
             let mut all = Material::canonical_with(pieces);
             all.retain(|&m| crate::plan::occurs(self.request.variant, m));
-            if 2 * count <= all.len() {
+            if 4 * count < 3 * all.len() {
                 continue;
             }
             for m in all {
                 if !listing.has(m, metric) {
                     let path = self.path(m, metric);
                     if self.missing.insert(path.clone()) {
-                        let what = format!("is missing among the tables of {pieces} pieces");
+                        let what = format!("is missing; most tables of {pieces} pieces are there");
                         self.fault(path, what);
                     }
                 }
@@ -231,8 +231,7 @@ impl Run<'_> {
         all.into_iter().collect()
     }
 
-    /// What `materials` rest on. Captures are resolved from tables that are resolved themselves, so
-    /// this goes all the way down.
+    /// What `materials` rest on, all the way down.
     fn needed_by(&self, materials: &[Material]) -> BTreeSet<Material> {
         let mut all = BTreeSet::new();
         let mut open: Vec<_> = materials.to_vec();
@@ -246,14 +245,27 @@ impl Run<'_> {
         all
     }
 
+    /// What must be in memory to read and prove `materials`.
+    fn asked_by(&self, materials: &[Material]) -> BTreeSet<Material> {
+        if self.request.quick {
+            // Captures are not resolved but played out, through any number of materials.
+            return self.needed_by(materials);
+        }
+        let of = |&m: &Material| children(self.request.variant, m);
+        materials.iter().flat_map(of).collect()
+    }
+
     fn memory(&self, needed: &[Material]) -> Result<(), Error> {
         let variant = self.request.variant;
-        let plan = Plan::exactly(variant, needed.to_vec(), &[Metric::Wld])?;
-        let bytes = plan.steps.iter().map(|s| {
-            let distances = self.path(s.material, Metric::Dtw).exists();
-            value_bytes(s.positions, distances)
-        });
-        let bytes = bytes.fold(64 << 20, u64::saturating_add);
+        let distances = needed.iter().any(|&m| self.path(m, Metric::Dtw).exists());
+        let metric = if distances { Metric::Dtw } else { Metric::Wld };
+        let plan = Plan::exactly(variant, needed.to_vec(), &[metric])?;
+        let bytes = if self.request.quick {
+            let all = plan.steps.iter().map(|s| s.value_bytes);
+            all.fold(0, u64::saturating_add)
+        } else {
+            plan.memory_to_read()
+        };
         if bytes > self.request.memory {
             return Err(Error::Memory {
                 needed: bytes,
