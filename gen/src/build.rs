@@ -20,7 +20,7 @@ use dambase_tables::{
 use rayon::prelude::*;
 
 use crate::plan::{Plan, children};
-use crate::verify::{LOCK_NAME, Listing, OtherKind, prove_in, resolve};
+use crate::verify::{LOCK_NAME, Listing, OtherKind, prove_in};
 use crate::{Control, Error, Solved, Store, scalar};
 
 /// Which solver is used; their values are the same.
@@ -423,25 +423,12 @@ impl Builder<'_> {
     }
 
     fn solve(&self, material: Material, store: &Store) -> Result<Solved, Error> {
-        struct Solve<'a>(Material, &'a Store, bool, &'a Control, Solver);
-        impl WithRuleset for Solve<'_> {
-            type Output = Result<Solved, Error>;
-            fn run<R: Ruleset>(self) -> Self::Output {
-                let Self(material, store, distances, control, solver) = self;
-                match solver {
-                    Solver::Scalar => scalar::solve::<R>(material, store, distances, control),
-                }
+        let (variant, distances) = (self.plan.variant, self.plan.has_distances());
+        match self.options.solver {
+            Solver::Scalar => {
+                scalar::solve_variant(variant, material, store, distances, self.control)
             }
         }
-        let distances = self.plan.has_distances();
-        let solve = Solve(
-            material,
-            store,
-            distances,
-            self.control,
-            self.options.solver,
-        );
-        self.plan.variant.with(solve)
     }
 
     /// Proves a material that was just solved.
@@ -488,7 +475,7 @@ impl Builder<'_> {
             wld: wld?,
             dtw,
         };
-        resolve(self.plan.variant, &mut solved, store, self.control)?;
+        scalar::fill_captures_variant(self.plan.variant, &mut solved, store)?;
         Ok(solved)
     }
 

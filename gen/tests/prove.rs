@@ -17,7 +17,8 @@ fn store(distances: bool) -> Store {
     for name in ["KvK", "KKvK"] {
         let control = Control::new();
         let m = material(name);
-        let solved = scalar::solve::<English>(m, &store, distances, &control).unwrap();
+        let solved =
+            scalar::solve_variant(Variant::English, m, &store, distances, &control).unwrap();
         store.insert(solved);
     }
     store

@@ -24,7 +24,9 @@ pub(super) fn available_memory() -> u64 {
 pub(super) fn available_disk(dir: &Path) -> Option<u64> {
     let absolute = std::path::absolute(dir).ok()?;
     let existing: PathBuf = absolute.ancestors().find(|p| p.exists())?.to_owned();
-    fs4::available_space(existing).ok()
+    // File systems that are none, such as /proc, have no space at all.
+    let total = fs4::total_space(&existing).ok()?;
+    (total > 0).then(|| fs4::available_space(&existing).ok())?
 }
 
 /// Reads an amount of memory: `8GiB`, `500MB`, or plain bytes.
