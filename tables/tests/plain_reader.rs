@@ -107,7 +107,7 @@ fn value(symbol: usize, coding: usize) -> String {
     let (win, plies) = match coding {
         0 => return ["draw", "win", "loss"][symbol].into(),
         1 | 2 => (symbol % 2 == 1, (symbol - 1) / 2),
-        3 | 4 => (symbol % 2 == 0, symbol - 1),
+        3 | 4 => (symbol.is_multiple_of(2), symbol - 1),
         _ => (symbol % 2 == 1, symbol - 1),
     };
     format!("{} {plies}", if win { "win" } else { "loss" })
@@ -134,9 +134,9 @@ fn compare<R: Ruleset>(name: &str, block: u32, longest: u64) {
                 let x = noise(i % 1500 / 2 + side * 77);
                 let plies = x % longest;
                 let win = match R::RULES.win_parity() {
-                    None => x % 3 == 0,
+                    None => x.is_multiple_of(3),
                     Some(dambase_rules::ruleset::WinParity::Odd) => plies % 2 == 1,
-                    Some(dambase_rules::ruleset::WinParity::Even) => plies % 2 == 0,
+                    Some(dambase_rules::ruleset::WinParity::Even) => plies.is_multiple_of(2),
                 };
                 match (x % 5, win) {
                     (0, _) => 0,
