@@ -44,8 +44,6 @@ pub(super) struct RuleJson {
     pub(super) dtz: Option<u16>,
     /// The limit that decides.
     pub(super) limit: Option<&'static str>,
-    /// Plies left on its clock.
-    pub(super) left: Option<u16>,
 }
 
 impl RuleJson {
@@ -54,7 +52,6 @@ impl RuleJson {
             wld: v.value.name(),
             dtz: need(v),
             limit: v.limit,
-            left: v.left,
         }
     }
 }

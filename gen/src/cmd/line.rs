@@ -177,6 +177,8 @@ struct RuledStepJson {
     #[serde(flatten)]
     made: MoveJson,
     rule: RuleJson,
+    /// Plies left on the clock of the limit.
+    left: Option<u16>,
     dtw: Option<u16>,
     fen: String,
 }
@@ -207,6 +209,7 @@ impl LineCommand {
                 side: s.position.side().name(),
                 made: MoveJson::new(&s.ruled.mv, text),
                 rule: RuleJson::new(&s.ruled.after),
+                left: s.ruled.after.left,
                 dtw: s.ruled.outcome.and_then(|o| o.dtw).map(|d| d.0),
                 fen: s.position.after(&s.ruled.mv).fen(),
             }
@@ -257,7 +260,7 @@ impl LineCommand {
             ruled(wld, dtw, Some(&here))
         ))?;
         for s in &steps {
-            let left = s.rule.left.map_or_else(String::new, |n| {
+            let left = s.left.map_or_else(String::new, |n| {
                 format!("{n} left on the {} clock", s.rule.limit.unwrap_or(""))
             });
             let need = s

@@ -60,8 +60,6 @@ struct RatedJson {
     wld: Option<&'static str>,
     dtw: Option<u16>,
     dtz: Option<u16>,
-    /// The value under the draw limits.
-    rule: Option<&'static str>,
 }
 
 /// A legal move and what is known of the position after it, for the side that moves.
@@ -153,7 +151,6 @@ impl Probe {
                 wld: a.wld.map(Wld::name),
                 dtw: a.dtw,
                 dtz: a.rule.as_ref().and_then(need),
-                rule: a.rule.map(|r| r.value.name()),
             })
             .collect();
         let (wld, dtw) = outcome;

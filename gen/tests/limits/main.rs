@@ -1,5 +1,7 @@
 //! Compares every figure under the draw limits with the independent solver's.
 
+mod commands;
+mod pairs;
 mod product;
 mod ruled;
 

@@ -13,9 +13,9 @@ use dambase_tables::{Index, Material, RuleValue, Wld};
 use crate::ruled;
 
 const OPEN: u8 = 0;
-const WIN: u8 = 1;
-const LOSS: u8 = 2;
-const DRAW: u8 = 3;
+pub(crate) const WIN: u8 = 1;
+pub(crate) const LOSS: u8 = 2;
+pub(crate) const DRAW: u8 = 3;
 
 /// What governs a material: a name, its plies, and whether it is the quiet clock.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ fn governs(variant: Variant, k: [u32; 2], m: [u32; 2]) -> Governs {
 
 /// Whether Russian's long diagonal has its clock here: three pieces with a king against a king on
 /// a1-h8, none of them on it.
-fn on_diagonal(variant: Variant, b: &Board<u64>) -> bool {
+pub(crate) fn on_diagonal(variant: Variant, b: &Board<u64>) -> bool {
     let line = [4, 8, 11, 15, 18, 22, 25, 29_u32].map(|s| 1_u64 << (s - 1));
     let line = line.into_iter().fold(0, |a, b| a | b);
     variant == Variant::Russian
@@ -90,14 +90,14 @@ fn on_diagonal(variant: Variant, b: &Board<u64>) -> bool {
 /// Plies left: of the clock of the material, of the diagonal's (0 where it does not run: it does
 /// not run out then).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Left {
-    base: u16,
-    diagonal: Option<u16>,
+pub(crate) struct Left {
+    pub(crate) base: u16,
+    pub(crate) diagonal: Option<u16>,
 }
 
-const DIAGONAL: u16 = 10;
+pub(crate) const DIAGONAL: u16 = 10;
 
-struct Product<R: Ruleset> {
+pub(crate) struct Product<R: Ruleset> {
     /// Values by material, side, index and plies left.
     tables: HashMap<Material, Table<R>>,
     states: u64,
@@ -120,7 +120,7 @@ fn narrow<W: Bits>(b: &Board<W>) -> Board<u64> {
 }
 
 impl<R: Ruleset> Product<R> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             tables: HashMap::new(),
             states: 0,
@@ -154,7 +154,7 @@ impl<R: Ruleset> Product<R> {
     }
 
     /// The value with so many plies left, by playing all moves.
-    fn value(&mut self, b: &Board<R::Bits>, side: Side, left: Left) -> u8 {
+    pub(crate) fn value(&mut self, b: &Board<R::Bits>, side: Side, left: Left) -> u8 {
         let known = *self.slot(b, side, left);
         if known != OPEN {
             return known;

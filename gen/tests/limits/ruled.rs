@@ -40,6 +40,16 @@ pub(crate) fn build_wld(variant: Variant, pieces: u8) -> Store {
     store
 }
 
+/// These materials only, in order.
+pub(crate) fn build_some(variant: Variant, materials: &[&str]) -> Store {
+    let mut store = Store::new();
+    for m in materials {
+        let solved = solve_wld(variant, m.parse().unwrap(), &store);
+        store.insert(solved);
+    }
+    store
+}
+
 pub(crate) fn solve(material: Material, wld: &Store, store: &RuledStore) -> Ruled {
     let slices: Vec<_> = wld.get(material).unwrap().wld.iter().collect();
     limits::solve_any(material, &slices, store, &Control::new()).unwrap()
