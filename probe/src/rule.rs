@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use dambase_rules::limits::{Link, counts};
+use dambase_rules::limits::{Link, Runs, counts};
 use dambase_rules::{Board, Clocks, LimitSet, Move, Position, Side};
 use dambase_tables::{Dtz, Material, Metric, RuleValue, Wld};
 
@@ -137,6 +137,25 @@ impl Tablebase {
         with_scratch(|s| {
             self.attach(s);
             Asking::new(self, s).verdict(position, clocks)
+        })
+    }
+
+    /// Derives the value of a position under the limits again from what its moves lead to, with as
+    /// many plies left as it says it needs and with one less, by the rules of the clocks alone;
+    /// and compares it with the value without limits. Gives what is wrong, if anything is.
+    ///
+    /// If nothing is wrong with any position of a material, nor with what it leads to, then its
+    /// values are right where a clock runs: what is decided with `n` plies rests on what is decided
+    /// with fewer, or with full clocks further on. Where none runs the same could hold for wins that
+    /// go round in circles.
+    ///
+    /// # Errors
+    /// As [`Self::probe_dtz`].
+    pub fn check_dtz(&self, position: &Position) -> Result<Option<String>> {
+        self.fits(position)?;
+        with_scratch(|s| {
+            self.attach(s);
+            Asking::new(self, s).fault(position)
         })
     }
 
@@ -310,12 +329,15 @@ impl<'a> Asking<'a> {
         let running = limits.running(p.board());
         let budget = running.governing.map(|c| limits.limit(c).plies());
         let before = counts(p.board());
+        let on_diagonal = running
+            .governing
+            .is_some_and(|c| matches!(limits.limit(c).runs, Runs::Diagonal { .. }));
         let (mut best, mut worst): (Option<u16>, u16) = (None, 0);
         let (mut lost, mut lost_without, mut won_without) = (true, true, false);
         for m in moves {
             let after = p.after(m).without_runs();
             let mut value = self.full(&after)?;
-            let link = if running.beneath.is_some() {
+            let link = if on_diagonal {
                 // A capture ends the diagonal's clock.
                 Link::Fresh
             } else {
@@ -386,6 +408,18 @@ impl<'a> Asking<'a> {
         if value == Wld::Draw || clocks.beneath == full.beneath {
             return Ok(value);
         }
+        let key = (*p.board(), p.side(), clocks);
+        if let Some(&known) = self.memo.get(&key) {
+            return Ok(known);
+        }
+        let found = self.played(p, clocks)?;
+        self.memo.insert(key, found);
+        Ok(found)
+    }
+
+    /// Win, loss or draw with any clocks, from what the moves lead to.
+    fn played(&mut self, p: &Position, clocks: Clocks) -> Result<Wld> {
+        let limits = self.tables.limits;
         let moves = p.legal_moves();
         if moves.is_empty() {
             return Ok(Wld::Loss);
@@ -393,25 +427,47 @@ impl<'a> Asking<'a> {
         if clocks.is_out() {
             return Ok(Wld::Draw);
         }
-        let key = (*p.board(), p.side(), clocks);
-        if let Some(&known) = self.memo.get(&key) {
-            return Ok(known);
-        }
         let mut best = Wld::Loss;
         for m in &moves {
             let after = p.after(m).without_runs();
             let clocks = clocks.after(&limits, p.board(), p.side(), m);
             match self.with(&after, clocks)? {
-                Wld::Loss => {
-                    best = Wld::Win;
-                    break;
-                }
+                Wld::Loss => return Ok(Wld::Win),
                 Wld::Draw => best = Wld::Draw,
                 Wld::Win => {}
             }
         }
-        self.memo.insert(key, best);
         Ok(best)
+    }
+
+    /// What is wrong with the stored value of a position.
+    fn fault(&mut self, p: &Position) -> Result<Option<String>> {
+        let value = self.full(p)?;
+        let without = self.tables.probe_wld_with(p, self.scratch)?;
+        if value.without_limits() != without {
+            return Ok(Some(format!(
+                "is a {value} although it is a {without} without limits"
+            )));
+        }
+        let full = Clocks::fresh(&self.tables.limits, p.board());
+        let with = |left| Clocks { left, ..full };
+        let (Some(Dtz(need)), Some(_)) = (value.need(), full.left) else {
+            let found = self.played(p, full)?;
+            return Ok((found != value.under_limits())
+                .then(|| format!("is a {value} but a {found} by what its moves lead to")));
+        };
+        let found = self.played(p, with(Some(need)))?;
+        if found != value.under_limits() {
+            return Ok(Some(format!(
+                "is a {value} that needs {need} plies, but a {found} with so many"
+            )));
+        }
+        if need > 0 && self.played(p, with(Some(need - 1)))? != Wld::Draw {
+            return Ok(Some(format!(
+                "is a {value} that needs {need} plies, but stands with one less"
+            )));
+        }
+        Ok(None)
     }
 
     fn verdict(&mut self, p: &Position, clocks: Clocks) -> Result<Verdict> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dambase_gen::verify::{Finding, Request, positions, verify};
-use dambase_gen::{Control, Error};
+use dambase_gen::verify::{Finding, Request, Summary, positions, verify};
+use dambase_gen::{Control, Error, limits};
 use dambase_tables::Material;
 
 use super::failure::{Failure, Outcome, chain};
@@ -62,13 +62,20 @@ impl Verify {
         let mut said: Outcome = Ok(());
         let result = progress.watch(&control, || {
             pool.install(|| {
-                verify(&request, &control, &mut |finding| {
+                let mut watch = |finding: &Finding| {
                     if said.is_ok() {
                         said = say(finding, self.quiet, &progress, &mut out);
                         if said.is_err() {
                             control.stop();
                         }
                     }
+                };
+                let plain = verify(&request, &control, &mut watch)?;
+                let under_limits = limits::prove::prove(&request, &control, &mut watch)?;
+                Ok(Summary {
+                    proved: plain.proved + under_limits.proved,
+                    positions: plain.positions + under_limits.positions,
+                    faults: plain.faults + under_limits.faults,
                 })
             })
         });

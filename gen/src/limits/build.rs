@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use dambase_rules::movegen::{MoveList, captures};
-use dambase_rules::{LimitSet, Ruleset, WithRuleset};
+use dambase_rules::{LimitSet, Ruleset, Variant, WithRuleset, marker};
 use dambase_tables::{
     DtzArray, Header, Index, Material, Metric, RuleValue, Table, WldArray, WriteOptions,
     table_path, write_dtz,
@@ -35,6 +35,9 @@ pub fn build(
     control: &Control,
     watch: &(dyn Fn(Event) + Sync),
 ) -> Result<Summary, Error> {
+    if limits.is_empty() {
+        return Ok(Summary::default());
+    }
     let _lock = lock(&options.dir.join(plan.variant.name()))?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads)
@@ -269,9 +272,8 @@ fn resolve(
     control: &Control,
 ) -> Result<(), Error> {
     struct Resolve<'a>(Material, &'a RuledStore, &'a Control);
-    impl WithRuleset for Resolve<'_> {
-        type Output = Result<Vec<Vec<(u64, RuleValue)>>, Error>;
-        fn run<R: Ruleset>(self) -> Self::Output {
+    impl Resolve<'_> {
+        fn run<R: Ruleset>(self) -> Result<Vec<Vec<(u64, RuleValue)>>, Error> {
             let Self(material, store, control) = self;
             let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
             let solving = Solving::<R>::new(material, index, &[], store)?;
@@ -301,8 +303,20 @@ fn resolve(
             material.sides().iter().map(slice).collect()
         }
     }
-    let variant = store.limits().variant();
-    let found = variant.with(Resolve(material, store, control))?;
+    let run = Resolve(material, store, control);
+    // Only the codes that have limits: each is a solver to be compiled.
+    macro_rules! choose {
+        ($($code:ident)*) => {
+            match store.limits().variant() {
+                $(Variant::$code => run.run::<marker::$code>(),)*
+                variant => unreachable!("{variant} has no limits"),
+            }
+        };
+    }
+    let found = choose!(
+        International Canadian English Italian Russian Pool Brazilian Spanish SpanishFederation
+        Frisian FrisianFederation
+    )?;
     for (slice, found) in found.into_iter().enumerate() {
         for (i, value) in found {
             match values {

@@ -13,13 +13,14 @@
 
 pub mod build;
 mod diagonal;
+pub mod prove;
 mod unit;
 
 use std::collections::HashMap;
 
 use dambase_rules::limits::{Diagonal, Link};
 use dambase_rules::movegen::MoveList;
-use dambase_rules::{Bits, Board, LimitSet, Move, Ruleset, Side, WithRuleset};
+use dambase_rules::{Bits, Board, Geometry, LimitSet, Move, Ruleset, Side, Variant, marker};
 use dambase_tables::{Dtz, DtzArray, Index, Material, RuleValue, Wld, WldArray, canonical};
 use rayon::prelude::*;
 
@@ -90,26 +91,31 @@ pub fn solve<R: Ruleset>(
     store: &RuledStore,
     ctl: &Control,
 ) -> Result<Ruled, Error> {
+    solve_by::<R>(material, wld, store, ctl, |plan, done, men_rank| {
+        if plan.diagonal.is_some() {
+            diagonal::solve(plan, done, men_rank)
+        } else {
+            unit::solve(plan, done, men_rank)
+        }
+    })
+}
+
+/// How one king space is solved.
+type SolveUnit<R> = fn(&Plan<'_, R>, &Done, u64) -> unit::Unit;
+
+fn solve_by<R: Ruleset>(
+    material: Material,
+    wld: &[&WldArray],
+    store: &RuledStore,
+    ctl: &Control,
+    solve_unit: SolveUnit<R>,
+) -> Result<Ruled, Error> {
     assert_eq!(store.limits.variant(), R::VARIANT, "limits of another code");
-    assert_eq!(wld.len(), material.sides().len(), "slices of {material}");
-    if !material.is_canonical() {
-        return Err(Error::NotCanonical(material));
+    let positions = check(material, wld, R::RULES.geometry)? as usize;
+    if store.limits.is_empty() {
+        return Ok(without_limits(material, wld, ctl));
     }
     let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
-    let positions = index.positions() as usize;
-    assert!(wld.iter().all(|w| w.len() == index.positions()));
-    if store.limits.is_empty() {
-        // As without limits; in the Turkish family men's moves can be taken back, so this also
-        // keeps away the one code family for which king spaces are no units.
-        let codes = |w: &&WldArray| (0..w.len()).map(|i| unlimited(w.get(i)).code()).collect();
-        let dtz = wld.iter().map(|w| DtzArray { codes: codes(w) }).collect();
-        ctl.add(index.positions() * wld.len() as u64);
-        return Ok(Ruled {
-            material,
-            dtz,
-            beneath: None,
-        });
-    }
     let plan = Plan::<R>::new(material, index, wld, store)?;
     let mut done = Done {
         dtz: vec![vec![0; positions]; 2],
@@ -121,11 +127,7 @@ pub fn solve<R: Ruleset>(
             .par_iter()
             .map(|&men_rank| {
                 ctl.check()?;
-                let unit = if plan.diagonal.is_some() {
-                    diagonal::solve(&plan, &done, men_rank)
-                } else {
-                    unit::solve(&plan, &done, men_rank)
-                };
+                let unit = solve_unit(&plan, &done, men_rank);
                 ctl.add(unit.dtz[0].len() as u64 * wld.len() as u64);
                 Ok((men_rank, unit))
             })
@@ -165,15 +167,55 @@ pub fn solve_any(
     store: &RuledStore,
     ctl: &Control,
 ) -> Result<Ruled, Error> {
-    struct Solve<'a>(Material, &'a [&'a WldArray], &'a RuledStore, &'a Control);
-    impl WithRuleset for Solve<'_> {
-        type Output = Result<Ruled, Error>;
-        fn run<R: Ruleset>(self) -> Self::Output {
-            solve::<R>(self.0, self.1, self.2, self.3)
-        }
-    }
     let variant = store.limits.variant();
-    variant.with(Solve(material, wld, store, ctl))
+    check(material, wld, variant.rules().geometry)?;
+    if store.limits.is_empty() {
+        return Ok(without_limits(material, wld, ctl));
+    }
+    // Each code is a solver to be compiled, so only those that have limits are named; and one
+    // of them has a diagonal.
+    macro_rules! choose {
+        ($($code:ident)*) => {
+            match variant {
+                Variant::Russian => solve::<marker::Russian>(material, wld, store, ctl),
+                $(Variant::$code => {
+                    solve_by::<marker::$code>(material, wld, store, ctl, |plan, done, men_rank| {
+                        assert!(plan.diagonal.is_none(), "a code without a long diagonal");
+                        unit::solve(plan, done, men_rank)
+                    })
+                })*
+                _ => unreachable!("{variant} has no limits"),
+            }
+        };
+    }
+    choose!(
+        International Canadian English Italian Pool Brazilian Spanish SpanishFederation Frisian
+        FrisianFederation
+    )
+}
+
+/// Checks what is to be solved; gives the positions of a slice.
+fn check(material: Material, wld: &[&WldArray], geometry: Geometry) -> Result<u64, Error> {
+    if !material.is_canonical() {
+        return Err(Error::NotCanonical(material));
+    }
+    let positions = Index::<u128>::new(geometry, material)?.positions();
+    assert_eq!(wld.len(), material.sides().len(), "slices of {material}");
+    assert!(wld.iter().all(|w| w.len() == positions));
+    Ok(positions)
+}
+
+/// The values where no limit is on. In the Turkish family men's moves can be taken back, so this
+/// also keeps away the one code family for which king spaces are no units.
+fn without_limits(material: Material, wld: &[&WldArray], ctl: &Control) -> Ruled {
+    let codes = |w: &&WldArray| (0..w.len()).map(|i| unlimited(w.get(i)).code()).collect();
+    let dtz = wld.iter().map(|w| DtzArray { codes: codes(w) }).collect();
+    ctl.add(wld.iter().map(|w| w.len()).sum());
+    Ruled {
+        material,
+        dtz,
+        beneath: None,
+    }
 }
 
 /// A value where no clock runs.

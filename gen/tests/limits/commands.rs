@@ -106,6 +106,11 @@ fn limits_are_built_shown_and_played() {
     assert_eq!(row["rule"]["max_dtz_win"], 11);
     assert_eq!(row["rule"]["limit"], "40-move");
     assert_eq!(row["rule"]["win"], row["wins"]);
+    let proved = text(dir, &["verify", "english"]);
+    assert!(
+        proved.contains("6 tables proved") && proved.contains(" 0 faults"),
+        "{proved}"
+    );
 }
 
 #[test]

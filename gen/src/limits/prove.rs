@@ -1,0 +1,216 @@
+//! Proving tables of values under the draw limits.
+//!
+//! Every position is looked up as a user would, and its value derived again from those of its
+//! successors by the rules of the clocks ([`Tablebase::check_dtz`]); nothing of the solver is used.
+
+use std::collections::BTreeSet;
+
+use dambase_probe::Tablebase;
+use dambase_rules::{Position, Run, Side};
+use dambase_tables::{
+    Dtw, Index, Longest, Material, Metric, RuleValue, SliceStats, Table, table_path,
+};
+use rayon::prelude::*;
+
+use crate::verify::{Finding, Listing, Request, SAMPLE, Summary};
+use crate::{Control, Error};
+
+/// Faults of one slice that are named.
+const MOST_FAULTS: usize = 8;
+/// Positions between two looks at the wish to stop.
+const CHUNK: u64 = 1 << 12;
+
+/// Checks and proves the tables under the draw limits of a code. Those of values without limits
+/// are taken as right.
+///
+/// # Errors
+/// [`Error::Table`] if the directory cannot be listed, [`Error::Interrupted`]. What is wrong with
+/// the tables is no error but a [`Finding::Fault`].
+pub fn prove(
+    request: &Request<'_>,
+    control: &Control,
+    watch: &mut dyn FnMut(&Finding),
+) -> Result<Summary, Error> {
+    let mut summary = Summary::default();
+    let listing = Listing::read(request.dir, request.variant)?;
+    let only: BTreeSet<_> = request.only.iter().map(Material::canonical).collect();
+    let mut wanted = listing
+        .tables
+        .keys()
+        .copied()
+        .filter(|&m| listing.has(m, Metric::Dtz) && (only.is_empty() || only.contains(&m)));
+    let Some(first) = wanted.next() else {
+        return Ok(summary);
+    };
+    let path = |m: Material| table_path(request.dir, request.variant, m, Metric::Dtz);
+    let tables = match Tablebase::open(request.variant, [request.dir]) {
+        Ok(tables) => tables,
+        Err(e) => {
+            summary.faults += 1;
+            watch(&Finding::Fault {
+                path: request.dir.to_owned(),
+                what: e.to_string(),
+            });
+            return Ok(summary);
+        }
+    };
+    for material in std::iter::once(first).chain(wanted) {
+        watch(&Finding::Started { material });
+        let before = summary.faults;
+        let mut fault = |what: String| {
+            summary.faults += 1;
+            let path = path(material);
+            watch(&Finding::Fault { path, what });
+        };
+        let header = match Table::open(path(material))
+            .and_then(|t| t.verify_checksums().map(|()| t.header().clone()))
+        {
+            Ok(header) => header,
+            Err(e) => {
+                fault(e.to_string());
+                continue;
+            }
+        };
+        let mut positions = 0;
+        for slice in &header.slices {
+            let found = self::slice(request, &tables, material, slice.side, control)?;
+            positions += found.positions;
+            for what in &found.faults {
+                fault(what.clone());
+            }
+            if found.wrong > found.faults.len() as u64 {
+                let more = found.wrong - found.faults.len() as u64;
+                fault(format!("{more} more positions are wrong"));
+            }
+            // What is not about values is the writer's.
+            let counts = SliceStats {
+                captures: slice.stats.captures,
+                decided: slice.stats.decided,
+                ..found.stats
+            };
+            if !request.quick && found.wrong == 0 && counts != slice.stats {
+                let side = slice.side.name();
+                fault(format!(
+                    "the header counts {:?} with {side} to move, the proof {counts:?}",
+                    slice.stats
+                ));
+            }
+        }
+        summary.positions += positions;
+        if summary.faults == before {
+            summary.proved += 1;
+            watch(&Finding::Proved {
+                material,
+                metrics: vec![Metric::Dtz],
+                positions,
+            });
+        }
+    }
+    Ok(summary)
+}
+
+/// What was found in some positions of a slice.
+#[derive(Default)]
+struct Found {
+    positions: u64,
+    stats: SliceStats,
+    wrong: u64,
+    faults: Vec<String>,
+}
+
+impl Found {
+    fn count(&mut self, value: RuleValue, index: u64) {
+        let s = &mut self.stats;
+        let longer = |longest: &mut Option<Longest>, plies: u16| {
+            if longest.is_none_or(|l| plies > l.plies.0) {
+                *longest = Some(Longest {
+                    plies: Dtw(plies),
+                    index,
+                });
+            }
+        };
+        s.positions += 1;
+        match value {
+            RuleValue::Draw => s.draws += 1,
+            RuleValue::CursedWin => s.cursed_wins += 1,
+            RuleValue::BlessedLoss => s.blessed_losses += 1,
+            RuleValue::Win(n) => {
+                s.wins += 1;
+                longer(&mut s.longest_win, n.0);
+            }
+            RuleValue::Loss(n) => {
+                s.losses += 1;
+                longer(&mut s.longest_loss, n.0);
+            }
+        }
+    }
+
+    /// Adds what was found in later positions.
+    fn add(mut self, o: Self) -> Self {
+        let later = |a: Option<Longest>, b: Option<Longest>| match (a, b) {
+            (Some(a), Some(b)) if b.plies > a.plies => Some(b),
+            (None, b) => b,
+            (a, _) => a,
+        };
+        self.positions += o.positions;
+        self.wrong += o.wrong;
+        self.faults.extend(o.faults);
+        self.faults.truncate(MOST_FAULTS);
+        let (s, o) = (&mut self.stats, &o.stats);
+        s.positions += o.positions;
+        s.wins += o.wins;
+        s.cursed_wins += o.cursed_wins;
+        s.draws += o.draws;
+        s.blessed_losses += o.blessed_losses;
+        s.losses += o.losses;
+        s.longest_win = later(s.longest_win, o.longest_win);
+        s.longest_loss = later(s.longest_loss, o.longest_loss);
+        self
+    }
+}
+
+fn slice(
+    request: &Request<'_>,
+    tables: &Tablebase,
+    material: Material,
+    side: Side,
+    control: &Control,
+) -> Result<Found, Error> {
+    let index = Index::<u128>::new(request.variant.rules().geometry, material)?;
+    let all = index.positions();
+    let n = if request.quick { all.min(SAMPLE) } else { all };
+    // Of a sample the positions are spread over the slice.
+    let at = |i: u64| (u128::from(i) * u128::from(all) / u128::from(n)) as u64;
+    let chunk = |c: u64| {
+        control.check()?;
+        let mut found = Found::default();
+        for i in (c * CHUNK..((c + 1) * CHUNK).min(n)).map(at) {
+            let position = Position::new(request.variant, index.board(i), side, [Run::NONE; 2]);
+            let what = match &position {
+                Ok(p) => match tables.check_dtz(p) {
+                    Ok(what) => what,
+                    Err(e) => Some(format!("cannot be looked up: {e}")),
+                },
+                Err(e) => Some(e.to_string()),
+            };
+            found.positions += 1;
+            if let Some(what) = what {
+                found.wrong += 1;
+                if found.faults.len() < MOST_FAULTS {
+                    let fen = position.map_or_else(|_| String::new(), |p| p.fen());
+                    found.faults.push(format!("position {i} ({fen}) {what}"));
+                }
+            } else if let Ok(p) = &position
+                && let Ok(value) = tables.probe_dtz(p)
+            {
+                found.count(value, i);
+            }
+        }
+        Ok(found)
+    };
+    let chunks: Vec<_> = (0..n.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(chunk)
+        .collect::<Result<_, Error>>()?;
+    Ok(chunks.into_iter().fold(Found::default(), Found::add))
+}
