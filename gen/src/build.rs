@@ -21,13 +21,15 @@ use rayon::prelude::*;
 
 use crate::plan::{Plan, children};
 use crate::verify::{LOCK_NAME, Listing, OtherKind, prove_in};
-use crate::{Control, Error, Solved, Store, scalar};
+use crate::{Control, Error, Solved, Store, scalar, setwise};
 
 /// Which solver is used; their values are the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Solver {
     /// One position at a time: [`crate::scalar`].
     Scalar,
+    /// All squares of a king at a time: [`crate::setwise`].
+    SetWise,
 }
 
 /// How tables are built.
@@ -356,6 +358,8 @@ impl Builder<'_> {
         let needed = self.plan.needed(absent);
         let keep = self.plan.last_uses(&needed);
         let mut store = Store::new();
+        // What the set-wise solver may keep between materials.
+        store.planes().set_budget(self.options.memory / 8);
         let mut waiting = Waiting::default();
         let mut unverified = std::collections::BTreeSet::new();
         for (i, step) in steps.iter().enumerate() {
@@ -427,6 +431,9 @@ impl Builder<'_> {
         match self.options.solver {
             Solver::Scalar => {
                 scalar::solve_variant(variant, material, store, distances, self.control)
+            }
+            Solver::SetWise => {
+                setwise::solve_variant(variant, material, store, distances, self.control)
             }
         }
     }

@@ -18,6 +18,7 @@ pub mod error;
 pub mod limits;
 pub mod plan;
 pub mod scalar;
+pub mod setwise;
 pub mod stats;
 pub mod store;
 pub mod verify;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use dambase_tables::{DtwArray, Material, WldArray};
 
+use crate::setwise::PlaneCache;
+
 /// The values of a canonical material, one array per side in the order of [`Material::sides`],
 /// true values everywhere, captures included.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +23,7 @@ pub struct Solved {
 #[derive(Debug, Default)]
 pub struct Store {
     tables: HashMap<Material, Arc<Solved>>,
+    planes: PlaneCache,
 }
 
 impl Store {
@@ -42,6 +45,7 @@ impl Store {
     }
     /// Takes a material out, to free its memory.
     pub fn remove(&mut self, material: Material) -> Option<Arc<Solved>> {
+        self.planes.forget(material);
         self.tables.remove(&material)
     }
     /// The materials that are there, in the order in which they can be solved.
@@ -50,6 +54,11 @@ impl Store {
         let mut all: Vec<_> = self.tables.keys().copied().collect();
         all.sort();
         all
+    }
+    /// The word planes that the set-wise solver keeps for the parents of finished materials.
+    #[must_use]
+    pub fn planes(&self) -> &PlaneCache {
+        &self.planes
     }
     /// Bytes of the value arrays.
     #[must_use]

@@ -7,8 +7,9 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, N
 /// A word that holds one bit for each square of a board; bit `s` is the square with house
 /// number `s + 1`.
 ///
-/// Implemented for `u64` (boards of up to 64 squares) and `u128` (the 72 squares of Canadian
-/// draughts, and the common currency of code that is not generic over the code of draughts).
+/// Implemented for `u64` (boards of up to 64 squares), `u128` (the 72 squares of Canadian
+/// draughts, and the common currency of code that is not generic over the code of draughts) and
+/// `u32` (the 32 squares of the smallest boards, for code that lives on many words at once).
 pub trait Bits:
     Copy
     + Eq
@@ -123,5 +124,6 @@ macro_rules! bits {
         }
     };
 }
+bits!(u32);
 bits!(u64);
 bits!(u128);

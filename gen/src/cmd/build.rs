@@ -50,6 +50,8 @@ pub(super) struct Build {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SolverName {
+    /// All squares of a king at a time
+    SetWise,
     /// One position at a time; the reference
     Scalar,
 }
@@ -64,6 +66,7 @@ impl Build {
             memory: self.memory.unwrap_or_else(resources::available_memory),
             disk: resources::available_disk(&self.directory.dir),
             solver: match self.solver {
+                SolverName::SetWise => Solver::SetWise,
                 SolverName::Scalar => Solver::Scalar,
             },
             rebuild: self.rebuild,

@@ -1,0 +1,321 @@
+//! What captures and crownings lead to.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use dambase_rules::{Bits, Geometry, Side};
+use dambase_tables::{Index, Material, Wld, WldArray, canonical};
+
+use super::game::Game;
+use super::layout::{Sets, rank};
+use super::planes::{Planes, view_of};
+use super::word::Word;
+use crate::{Error, Store};
+
+/// Word planes of finished slices, kept for the parents that read them next.
+///
+/// Bounded: when the planes in it outgrow the budget, those unused for longest are dropped; they
+/// are made again from the stored arrays when needed.
+#[derive(Debug)]
+pub struct PlaneCache {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    budget: u64,
+    clock: u64,
+    planes: HashMap<(Material, Side), Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    planes: Arc<dyn Any + Send + Sync>,
+    bytes: u64,
+    used: u64,
+}
+
+/// Bytes of planes kept if nothing else is asked for.
+const BUDGET: u64 = 2 << 30;
+
+impl Default for PlaneCache {
+    fn default() -> Self {
+        Self {
+            inner: Mutex::new(Inner {
+                budget: BUDGET,
+                clock: 0,
+                planes: HashMap::new(),
+            }),
+        }
+    }
+}
+
+impl PlaneCache {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+    /// Sets the number of bytes that may stay in the cache between two materials; 0 keeps nothing.
+    pub fn set_budget(&self, bytes: u64) {
+        let mut inner = self.lock();
+        inner.budget = bytes;
+        inner.shrink();
+    }
+    /// Bytes of the planes in the cache.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.lock().planes.values().map(|k| k.bytes).sum()
+    }
+    /// Forgets the planes of a material, because its values have changed or gone.
+    pub fn forget(&self, material: Material) {
+        let canonical = material.canonical();
+        self.lock()
+            .planes
+            .retain(|(m, _), _| m.canonical() != canonical);
+    }
+    pub(super) fn get<W: Word>(&self, material: Material, side: Side) -> Option<Arc<Planes<W>>> {
+        let mut inner = self.lock();
+        inner.clock += 1;
+        let clock = inner.clock;
+        let kept = inner.planes.get_mut(&(material, side))?;
+        kept.used = clock;
+        Arc::clone(&kept.planes).downcast().ok()
+    }
+    pub(super) fn put<W: Word>(&self, material: Material, side: Side, planes: &Arc<Planes<W>>) {
+        let mut inner = self.lock();
+        inner.clock += 1;
+        let used = inner.clock;
+        let kept = Kept {
+            planes: Arc::clone(planes) as Arc<dyn Any + Send + Sync>,
+            bytes: planes.bytes(),
+            used,
+        };
+        inner.planes.insert((material, side), kept);
+        inner.shrink();
+    }
+}
+
+impl Inner {
+    fn shrink(&mut self) {
+        let mut bytes: u64 = self.planes.values().map(|k| k.bytes).sum();
+        while bytes > self.budget {
+            let oldest = self.planes.iter().min_by_key(|(_, k)| k.used);
+            let Some(key) = oldest.map(|(&key, _)| key) else {
+                return;
+            };
+            bytes -= self.planes.remove(&key).map_or(0, |k| k.bytes);
+        }
+    }
+}
+
+/// A slice without kings, read from the stored array.
+#[derive(Debug)]
+pub(super) struct Flat<'s, W> {
+    geometry: Geometry,
+    index: Index<W>,
+    array: &'s WldArray,
+}
+
+/// Where the values of one kind of child are.
+#[derive(Debug)]
+pub(super) enum Source<'s, W> {
+    /// No rule leads there.
+    Never,
+    /// The opponent has no pieces left.
+    Over,
+    Planes(Arc<Planes<W>>),
+    Flat(Box<Flat<'s, W>>),
+}
+
+/// The children of one material for one mover, by what the mover's move has changed.
+#[derive(Debug)]
+pub(super) struct Children<'s, W> {
+    pub(super) mover: Side,
+    /// `[crowned][opponent's kings left][opponent's men left]`.
+    sources: [Vec<Source<'s, W>>; 2],
+    men: usize,
+    /// Rows for games that are over: `(won, lost)`.
+    over: [Vec<W>; 2],
+}
+
+impl<'s, W: Word> Children<'s, W> {
+    /// Collects them; `own` are the planes of the material itself after a move of `mover`, if it
+    /// has kings.
+    pub(super) fn new(
+        game: &Game<W>,
+        sets: &Sets<W>,
+        material: Material,
+        mover: Side,
+        own: Option<&Arc<Planes<W>>>,
+        store: &'s Store,
+    ) -> Result<Self, Error> {
+        let (x, y) = (mover as usize, mover.other() as usize);
+        let mut sources = [Vec::new(), Vec::new()];
+        for (crowned, sources) in sources.iter_mut().enumerate() {
+            for kings in 0..=material.kings[y] {
+                for men in 0..=material.men[y] {
+                    let mut child = material;
+                    child.kings[y] = kings;
+                    child.men[y] = men;
+                    let source =
+                        if kings == material.kings[y] && men == material.men[y] && crowned == 0 {
+                            own.map_or(Source::Never, |own| Source::Planes(Arc::clone(own)))
+                        } else if crowned == 1 && material.men[x] == 0 {
+                            Source::Never
+                        } else if kings + men == 0 {
+                            Source::Over
+                        } else {
+                            if crowned == 1 {
+                                child.kings[x] += 1;
+                                child.men[x] -= 1;
+                            }
+                            find(game, sets, material, child, mover.other(), store)?
+                        };
+                    sources.push(source);
+                }
+            }
+        }
+        let widest = sets.count((material.kings[x] as usize).max(1) - 1).max(1);
+        let (won, lost) = if game.misere() {
+            (W::ALL, W::EMPTY)
+        } else {
+            (W::EMPTY, W::ALL)
+        };
+        Ok(Self {
+            mover,
+            sources,
+            men: usize::from(material.men[y]) + 1,
+            over: [vec![won; widest], vec![lost; widest]],
+        })
+    }
+    #[inline(always)]
+    pub(super) fn source(&self, crowned: bool, kings: usize, men: usize) -> &Source<'s, W> {
+        &self.sources[usize::from(crowned)][kings * self.men + men]
+    }
+    /// The planes for a placement of the men after a move: rows of constants if the game is over.
+    ///
+    /// # Panics
+    /// If the child has no king.
+    pub(super) fn block(&self, crowned: bool, kings: usize, men: [W; 2]) -> (&[W], &[W]) {
+        let y = self.mover.other() as usize;
+        match self.source(crowned, kings, men[y].count() as usize) {
+            Source::Planes(p) => p.block(p.index.men_rank(men)),
+            Source::Over => (&self.over[0], &self.over[1]),
+            Source::Never | Source::Flat(_) => unreachable!("a child with a king of the mover"),
+        }
+    }
+}
+
+/// The planes or the array of a slice that has been solved before.
+fn find<'s, W: Word>(
+    game: &Game<W>,
+    sets: &Sets<W>,
+    parent: Material,
+    material: Material,
+    to_move: Side,
+    store: &'s Store,
+) -> Result<Source<'s, W>, Error> {
+    let needed = material.canonical();
+    let mirrored = needed != material || (needed.is_symmetric() && to_move == Side::Black);
+    let stored_side = if mirrored { to_move.other() } else { to_move };
+    let missing = Error::MissingTable {
+        material: parent,
+        needed,
+    };
+    let solved = store.get(needed).ok_or(missing)?;
+    let slice = needed.sides().iter().position(|&s| s == stored_side);
+    let array = &solved.wld[slice.unwrap_or(0)];
+    if view_of(material, to_move).is_none() {
+        return Ok(Source::Flat(Box::new(Flat {
+            geometry: game.rules.geometry,
+            index: Index::new(game.rules.geometry, needed)?,
+            array,
+        })));
+    }
+    if let Some(planes) = store.planes().get(material, to_move) {
+        return Ok(Source::Planes(planes));
+    }
+    let planes = Planes::from_dense(game, sets, needed, stored_side, array, mirrored)?;
+    store.planes().put(material, to_move, &planes);
+    Ok(Source::Planes(planes))
+}
+
+impl<W: Word> Flat<'_, W> {
+    /// The value of a placement of men for the side to move.
+    pub(super) fn value(&self, men: [W; 2], to_move: Side) -> Wld {
+        let board = dambase_rules::Board {
+            men,
+            kings: [W::EMPTY; 2],
+        };
+        let placed = canonical(self.geometry, &board, to_move);
+        self.array.get(self.index.index(&placed.board))
+    }
+}
+
+/// The children of captures by kings in one unit: the mover's men stay where they are.
+pub(super) struct Captured<'a, W: Word> {
+    children: &'a Children<'a, W>,
+    men: [W; 2],
+    kings: usize,
+    /// Placements of the mover's kings that are not the vector.
+    inner: usize,
+    /// By the set of men taken and the number of kings taken.
+    blocks: Vec<Option<(&'a [W], &'a [W])>>,
+}
+
+impl<'a, W: Word> Captured<'a, W> {
+    /// For a unit in which the opponent has `kings` kings; `inner` is the number of placements of
+    /// the mover's kings that are not the vector.
+    pub(super) fn new(
+        children: &'a Children<'a, W>,
+        men: [W; 2],
+        kings: usize,
+        inner: usize,
+    ) -> Self {
+        let subsets = 1 << men[children.mover.other() as usize].count();
+        Self {
+            children,
+            men,
+            kings,
+            inner,
+            blocks: vec![None; subsets * (kings + 1)],
+        }
+    }
+    /// The planes after `captured` has been taken, and the king of the lane if `lane_taken`;
+    /// `left` are the enemy kings that are left but for the lane.
+    #[inline(always)]
+    pub(super) fn child(&mut self, captured: W, lane_taken: bool) -> (&'a [W], &'a [W]) {
+        let y = self.children.mover.other() as usize;
+        let men_taken = captured & self.men[y];
+        let mut subset = 0;
+        for (i, s) in self.men[y].squares().enumerate() {
+            subset |= usize::from(men_taken.has(s)) << i;
+        }
+        let kings_taken = (captured & !men_taken).count() as usize + usize::from(lane_taken);
+        let key = subset * (self.kings + 1) + kings_taken;
+        if let Some(block) = self.blocks[key] {
+            return block;
+        }
+        let mut men = self.men;
+        men[y] &= !men_taken;
+        let block = self.children.block(false, self.kings - kings_taken, men);
+        self.blocks[key] = Some(block);
+        block
+    }
+    /// Where the row of placements from `own` on starts for the enemy kings `left`.
+    #[inline(always)]
+    pub(super) fn number(&self, left: W, own: usize) -> usize {
+        rank(left) * self.inner + own
+    }
+}
+
+/// The value of a bit read from the stored form of a child without kings, as a pair of words.
+pub(super) fn flat_words<W: Bits>(value: Wld, bits: W) -> (W, W) {
+    match value {
+        Wld::Win => (bits, W::EMPTY),
+        Wld::Loss => (W::EMPTY, bits),
+        Wld::Draw => (W::EMPTY, W::EMPTY),
+    }
+}

@@ -1,0 +1,421 @@
+//! Captures by the vector king, for a row of placements at once.
+//!
+//! Everything but the vector is an obstacle in a known place, so each (enemy piece, direction) is
+//! one *event*: all squares on the near side share the landing squares on the far side, and one
+//! word of the child table decides them all. A row is what differs in the square of one further
+//! king, the *lane*: one of the mover's own, which is only an obstacle, or one of the enemy's, which
+//! can be taken too. Chains of events are enumerated once for the row; each link is a pass over
+//! the row that keeps, lane by lane, the squares where the king may be.
+
+use dambase_rules::geometry::opposite;
+
+use super::children::Captured;
+use super::game::{Game, STANDING, Tally};
+use super::word::{Word, kernel};
+
+/// What the lanes of a row stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lane {
+    /// A row of one word.
+    None,
+    /// The lane is the square of one of the mover's other kings.
+    Own,
+    /// The lane is the square of an enemy king.
+    Enemy,
+}
+
+/// The results of captures of one rank: `capture` where there is one, `win` where one leads to a
+/// lost position of the opponent, `escape` where one leads to a position the opponent has not won.
+/// Three rows of equal length, behind each other.
+#[derive(Debug, Default)]
+pub(super) struct Slots<W> {
+    ranks: Vec<u64>,
+    rows: Vec<Vec<W>>,
+    /// Numbers of the ranks, the best first.
+    order: Vec<usize>,
+    len: usize,
+}
+
+impl<W: Word> Slots<W> {
+    /// Forgets everything; rows will have `len` words.
+    pub(super) fn clear(&mut self, len: usize) {
+        self.ranks.clear();
+        self.len = len;
+    }
+    /// The rows of a rank: `[capture, win, escape]`.
+    #[inline(always)]
+    pub(super) fn of_rank(&mut self, rank: u64) -> [&mut [W]; 3] {
+        let i = match self.ranks.iter().position(|&r| r == rank) {
+            Some(i) => i,
+            None => {
+                self.ranks.push(rank);
+                let i = self.ranks.len() - 1;
+                if self.rows.len() == i {
+                    self.rows.push(Vec::new());
+                }
+                self.rows[i].clear();
+                self.rows[i].resize(3 * self.len, W::EMPTY);
+                i
+            }
+        };
+        let (capture, rest) = self.rows[i].split_at_mut(self.len);
+        let (win, escape) = rest.split_at_mut(self.len);
+        [capture, win, escape]
+    }
+    /// Whether there are no captures.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranks.is_empty()
+    }
+    /// Merges the ranks: only captures of the best rank of a position count.
+    pub(super) fn merge(&mut self, capture: &mut [W], win: &mut [W], escape: &mut [W]) {
+        self.order.clear();
+        self.order.extend(0..self.ranks.len());
+        let ranks = &self.ranks;
+        self.order
+            .sort_unstable_by_key(|&i| std::cmp::Reverse(ranks[i]));
+        capture.fill(W::EMPTY);
+        win.fill(W::EMPTY);
+        escape.fill(W::EMPTY);
+        for &i in &self.order {
+            let (c, rest) = self.rows[i].split_at(self.len);
+            let (w, e) = rest.split_at(self.len);
+            merge(capture, win, escape, c, w, e);
+        }
+    }
+}
+
+kernel! {
+    fn merge<W: Word>(capture: &mut [W], win: &mut [W], escape: &mut [W], c: &[W], w: &[W], e: &[W]) {
+        let n = capture.len();
+        let (win, escape, c, w, e) = (&mut win[..n], &mut escape[..n], &c[..n], &w[..n], &e[..n]);
+        for i in 0..n {
+            let open = !capture[i];
+            win[i] |= w[i] & open;
+            escape[i] |= e[i] & open;
+            capture[i] |= c[i];
+        }
+    }
+}
+
+kernel! {
+    /// The first event of a chain: the squares it starts from and those it lands on. Returns
+    /// whether any lane has it.
+    fn start<W: Word>(
+        from: W, to: W, cut_from: &[W], cut_to: &[W], source: &mut [W], landing: &mut [W],
+    ) -> bool {
+        let n = source.len();
+        let (cut_from, cut_to, landing) = (&cut_from[..n], &cut_to[..n], &mut landing[..n]);
+        let mut any = W::EMPTY;
+        for i in 0..n {
+            let s = from & cut_from[i];
+            let l = if s.is_empty() { W::EMPTY } else { to & cut_to[i] };
+            source[i] = s;
+            landing[i] = l;
+            any |= l;
+        }
+        !any.is_empty()
+    }
+}
+
+kernel! {
+    /// A further event: lanes where it can be reached from `landing` get the new landing squares.
+    /// Returns whether any lane has it.
+    fn jump<W: Word>(
+        landing: &[W], from: W, to: W, cut_from: &[W], cut_to: &[W], next: &mut [W],
+    ) -> bool {
+        let n = next.len();
+        let (landing, cut_from, cut_to) = (&landing[..n], &cut_from[..n], &cut_to[..n]);
+        let mut any = W::EMPTY;
+        for i in 0..n {
+            let s = landing[i] & from & cut_from[i];
+            let l = if s.is_empty() { W::EMPTY } else { to & cut_to[i] };
+            next[i] = l;
+            any |= l;
+        }
+        !any.is_empty()
+    }
+}
+
+kernel! {
+    /// Notes the squares from which the event with landing squares `next` can be reached.
+    fn note<W: Word>(next: &[W], from: W, cut_from: &[W], goes_on: &mut [W]) {
+        let n = next.len();
+        let (cut_from, goes_on) = (&cut_from[..n], &mut goes_on[..n]);
+        for i in 0..n {
+            goes_on[i] |= if next[i].is_empty() { W::EMPTY } else { from & cut_from[i] };
+        }
+    }
+}
+
+kernel! {
+    /// Turns the squares where a capture goes on into those where it may stop.
+    fn stop<W: Word>(landing: &[W], goes_on: &mut [W], must_go_on: bool) {
+        let n = landing.len();
+        let goes_on = &mut goes_on[..n];
+        for i in 0..n {
+            let on = landing[i] & goes_on[i];
+            goes_on[i] = if must_go_on && !on.is_empty() { W::EMPTY } else { landing[i] & !on };
+        }
+    }
+}
+
+kernel! {
+    /// The end of a capture: what the child table says of the landing squares holds for all
+    /// source squares.
+    fn finish<W: Word>(
+        source: &[W], landing: &[W], won: &[W], lost: &[W],
+        capture: &mut [W], win: &mut [W], escape: &mut [W],
+    ) {
+        let n = source.len();
+        let (landing, won, lost) = (&landing[..n], &won[..n], &lost[..n]);
+        let (capture, win, escape) = (&mut capture[..n], &mut win[..n], &mut escape[..n]);
+        for i in 0..n {
+            let (s, l) = (source[i], landing[i]);
+            capture[i] |= if l.is_empty() { W::EMPTY } else { s };
+            win[i] |= if (l & lost[i]).is_empty() { W::EMPTY } else { s };
+            escape[i] |= if (l & !won[i]).is_empty() { W::EMPTY } else { s };
+        }
+    }
+}
+
+/// A row of placements and where its results go.
+pub(super) struct Row<'r, 'a, W: Word> {
+    pub(super) game: &'a Game<W>,
+    pub(super) captured: &'r mut Captured<'a, W>,
+    pub(super) slots: &'r mut Slots<W>,
+    /// Everything that stands still: men, and kings but for the vector and the lane.
+    pub(super) fixed: W,
+    pub(super) enemies: W,
+    pub(super) enemy_kings: W,
+    pub(super) lane: Lane,
+    /// Words of the row.
+    pub(super) len: usize,
+    /// First word of the row in the slots.
+    pub(super) offset: usize,
+    /// Number of the first placement of the mover's other kings.
+    pub(super) own: usize,
+}
+
+/// Where a chain stands.
+#[derive(Clone, Copy)]
+struct Link<W> {
+    captured: W,
+    lane_taken: bool,
+    /// What is in the way but for the lane.
+    occupied: W,
+    came: usize,
+    /// All squares where it may be in any lane.
+    most: W,
+    tally: Tally,
+}
+
+/// Words of scratch a row needs at most.
+pub(super) fn scratch_words<W: Word>(game: &Game<W>, enemies: usize) -> usize {
+    (enemies + 2) * (4 + game.king_capture.len()) * game.n
+}
+
+/// What the lane leaves of the rays from `q` against and along direction `d`.
+#[inline(always)]
+fn cuts<W: Word>(game: &Game<W>, lane: Lane, lane_taken: bool, d: usize, q: u8) -> (&[W], &[W]) {
+    let blocks = match lane {
+        Lane::None => false,
+        Lane::Own => true,
+        Lane::Enemy => !(lane_taken && game.immediate),
+    };
+    if blocks {
+        (game.cut(opposite(d), q), game.cut(d, q))
+    } else {
+        (&game.ones, &game.ones)
+    }
+}
+
+/// The rays from the lane's piece against and along capture direction number `i`.
+#[inline(always)]
+fn lane_cuts<'r, W: Word>(game: &Game<W>, rays: &'r [W], i: usize) -> (&'r [W], &'r [W]) {
+    let n = game.n;
+    let back = opposite(game.king_capture[i]);
+    let j = game.king_capture.iter().position(|&d| d == back);
+    let j = j.expect("kings capture both ways along a line");
+    (&rays[j * n..(j + 1) * n], &rays[i * n..(i + 1) * n])
+}
+
+impl<'a, W: Word> Row<'_, 'a, W> {
+    /// Adds all captures by the vector king to the slots.
+    pub(super) fn run(&mut self, scratch: &mut [W]) {
+        let game = self.game;
+        let (source, scratch) = scratch.split_at_mut(self.len);
+        let (landing, scratch) = scratch.split_at_mut(self.len);
+        let (rays, scratch) = scratch.split_at_mut(self.lane_rays_len());
+        self.lane_rays(self.fixed, rays);
+        let link = Link {
+            captured: W::EMPTY,
+            lane_taken: false,
+            occupied: self.fixed,
+            came: STANDING,
+            most: W::EMPTY,
+            tally: Tally::default(),
+        };
+        for q in self.enemies.squares() {
+            for &d in &game.king_capture {
+                let from = game.span(opposite(d), q, self.fixed);
+                let to = game.span(d, q, self.fixed);
+                if from.is_empty() || to.is_empty() {
+                    continue;
+                }
+                let (back, ahead) = cuts(game, self.lane, false, d, q);
+                if start(from, to, back, ahead, source, landing) {
+                    let link = self.after(link, q, d, to);
+                    self.go_on(link, source, landing, rays, scratch);
+                }
+            }
+        }
+        if self.lane == Lane::Enemy {
+            for (i, &d) in game.king_capture.iter().enumerate() {
+                let (back, ahead) = lane_cuts(game, rays, i);
+                if start(W::ALL, W::ALL, back, ahead, source, landing) {
+                    let link = self.after_lane(link, d);
+                    self.go_on(link, source, landing, rays, scratch);
+                }
+            }
+        }
+    }
+
+    fn lane_rays_len(&self) -> usize {
+        match self.lane {
+            Lane::Enemy => self.game.king_capture.len() * self.game.n,
+            _ => 0,
+        }
+    }
+    /// The squares next to the lane's piece in each capture direction, lane by lane.
+    fn lane_rays(&self, occupied: W, rays: &mut [W]) {
+        if rays.is_empty() {
+            return;
+        }
+        let game = self.game;
+        for (i, &d) in game.king_capture.iter().enumerate() {
+            for (b, ray) in rays[i * game.n..][..self.len].iter_mut().enumerate() {
+                *ray = game.span(d, b as u8, occupied);
+            }
+        }
+    }
+
+    /// The chain after `q` has been taken in direction `d`, landing on `to` at most.
+    #[inline(always)]
+    fn after(&self, link: Link<W>, q: u8, d: usize, to: W) -> Link<W> {
+        let taken = W::bit(q);
+        Link {
+            captured: link.captured | taken,
+            occupied: if self.game.immediate {
+                link.occupied & !taken
+            } else {
+                link.occupied
+            },
+            came: d,
+            most: to,
+            tally: link.tally.with(self.enemy_kings.has(q)),
+            ..link
+        }
+    }
+    /// The chain after the lane's piece has been taken in direction `d`.
+    #[inline(always)]
+    fn after_lane(&self, link: Link<W>, d: usize) -> Link<W> {
+        Link {
+            lane_taken: true,
+            came: d,
+            most: self.game.all,
+            tally: link.tally.with(true),
+            ..link
+        }
+    }
+
+    /// Follows a chain that may be on `landing`, having started on `source`.
+    fn go_on(&mut self, link: Link<W>, source: &[W], landing: &[W], rays: &[W], scratch: &mut [W]) {
+        let game: &'a Game<W> = self.game;
+        let len = self.len;
+        let (goes_on, scratch) = scratch.split_at_mut(if game.free { len } else { 0 });
+        goes_on.fill(W::EMPTY);
+        for q in (self.enemies & !link.captured).squares() {
+            for &d in &game.king_capture {
+                if !game.may_turn(link.came, d) {
+                    continue;
+                }
+                let from = game.span(opposite(d), q, link.occupied);
+                if (from & link.most).is_empty() {
+                    continue;
+                }
+                let to = game.span(d, q, link.occupied);
+                if to.is_empty() {
+                    continue;
+                }
+                let (next, scratch) = scratch.split_at_mut(len);
+                let (back, ahead) = cuts(game, self.lane, link.lane_taken, d, q);
+                if jump(landing, from, to, back, ahead, next) {
+                    if game.free {
+                        note(next, from, back, goes_on);
+                    }
+                    let link = self.after(link, q, d, to);
+                    self.go_on(link, source, next, rays, scratch);
+                }
+            }
+        }
+        if self.lane == Lane::Enemy && !link.lane_taken {
+            // With immediate removal the rays have grown.
+            let grown = if game.immediate { rays.len() } else { 0 };
+            let (own_rays, scratch) = scratch.split_at_mut(grown);
+            self.lane_rays(link.occupied, own_rays);
+            let rays: &[W] = if game.immediate { own_rays } else { rays };
+            for (i, &d) in game.king_capture.iter().enumerate() {
+                if !game.may_turn(link.came, d) {
+                    continue;
+                }
+                let (next, scratch) = scratch.split_at_mut(len);
+                let (back, ahead) = lane_cuts(game, rays, i);
+                if jump(landing, W::ALL, W::ALL, back, ahead, next) {
+                    if game.free {
+                        note(next, W::ALL, back, goes_on);
+                    }
+                    let link = self.after_lane(link, d);
+                    self.go_on(link, source, next, rays, scratch);
+                }
+            }
+        }
+        // With a precedence what goes on takes more, and the ranks see to it.
+        let stops: &[W] = if game.free {
+            stop(landing, goes_on, game.rules.land_to_continue);
+            goes_on
+        } else {
+            landing
+        };
+        self.end(link, source, stops, scratch);
+    }
+
+    /// The chain ends on `stops`.
+    fn end(&mut self, link: Link<W>, source: &[W], stops: &[W], scratch: &mut [W]) {
+        let rank = link.tally.rank(self.game.rules.precedence, true);
+        let left = self.enemy_kings & !link.captured;
+        let lane_left = self.lane == Lane::Enemy && !link.lane_taken;
+        let (won, lost) = self.captured.child(link.captured, link.lane_taken);
+        let [capture, win, escape] = self.slots.of_rank(rank);
+        let range = self.offset..self.offset + self.len;
+        let (capture, win, escape) = (
+            &mut capture[range.clone()],
+            &mut win[range.clone()],
+            &mut escape[range],
+        );
+        let (won, lost) = if self.lane == Lane::Enemy && !lane_left {
+            // One word for all lanes.
+            let (a, b) = scratch.split_at_mut(self.len);
+            let i = self.captured.number(left, self.own);
+            a.fill(won[i]);
+            b[..self.len].fill(lost[i]);
+            (&a[..], &b[..self.len])
+        } else if lane_left {
+            let i = super::layout::base(left);
+            (&won[i..i + self.len], &lost[i..i + self.len])
+        } else {
+            let i = self.captured.number(left, self.own);
+            (&won[i..i + self.len], &lost[i..i + self.len])
+        };
+        finish(source, stops, won, lost, capture, win, escape);
+    }
+}

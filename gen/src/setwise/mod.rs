@@ -1,0 +1,209 @@
+//! The set-wise solver: all squares of one king at a time.
+//!
+//! Every square of a *vector* king is a bit of a word; where all other pieces stand is the index
+//! into an array of words, so one operation treats up to 72 positions. The method and its layouts
+//! are described in docs/algorithms.md, "Set-wise solving".
+//!
+//! The rules enter as data ([`game::Game`], built from the constant of the code), the board as the
+//! width of the word.
+
+mod children;
+mod dense;
+mod events;
+mod exits;
+mod fixpoint;
+mod game;
+mod layout;
+mod planes;
+mod reach;
+mod unit;
+mod walk;
+mod word;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dambase_rules::ruleset::Goal;
+use dambase_rules::{Geometry, Rules, Ruleset, Variant};
+use dambase_tables::{Index, Material};
+use rayon::prelude::*;
+
+use self::children::Children;
+pub use self::children::PlaneCache;
+use self::dense::SharedArray;
+use self::game::Game;
+use self::layout::Sets;
+use self::planes::Planes;
+use self::unit::{Arena, Job};
+use self::word::Word;
+use crate::{Control, Error, Solved, Store, scalar};
+
+/// Solves a canonical material; everything that captures and crownings lead to must be in
+/// `store`. The result is that of [`scalar::solve`], position by position. Runs on the threads of
+/// the rayon pool it is called in.
+///
+/// Distances, materials without kings, and materials that are decided before they begin (a lone
+/// king against a lone man in the Turkish family) are left to the scalar solver.
+///
+/// # Errors
+/// As [`scalar::solve`].
+pub fn solve<R: Ruleset>(
+    material: Material,
+    store: &Store,
+    want_dtw: bool,
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    solve_variant(R::VARIANT, material, store, want_dtw, ctl)
+}
+
+/// [`solve`] for a code chosen at run time. The code is data here: what is compiled for it is the
+/// width of the word.
+///
+/// # Errors
+/// As [`solve`].
+pub fn solve_variant(
+    variant: Variant,
+    material: Material,
+    store: &Store,
+    want_dtw: bool,
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    if !material.is_canonical() {
+        return Err(Error::NotCanonical(material));
+    }
+    let rules = variant.rules();
+    if want_dtw || !is_set_wise(rules, material) {
+        return scalar::solve_variant(variant, material, store, want_dtw, ctl);
+    }
+    match rules.geometry {
+        Geometry::Diagonal8 | Geometry::Mirrored8 => solve_in::<u32>(rules, material, store, ctl),
+        Geometry::Diagonal10 | Geometry::Full8 => solve_in::<u64>(rules, material, store, ctl),
+        Geometry::Diagonal12 => solve_in::<u128>(rules, material, store, ctl),
+    }
+}
+
+/// Whether a material is solved set-wise.
+fn is_set_wise(rules: &Rules, material: Material) -> bool {
+    let kings = material.kings[0] + material.kings[1];
+    let decided =
+        rules.lone_king_beats_lone_man && material.pieces() == 2 && material.all_men() == 1;
+    kings > 0 && !decided && rules.goal != Goal::FirstCrown
+}
+
+fn solve_in<W: Word>(
+    rules: &'static Rules,
+    material: Material,
+    store: &Store,
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    ctl.check()?;
+    let game = Game::<W>::new(rules);
+    let most = material.kings[0].max(material.kings[1]) + u8::from(material.all_men() > 0);
+    let sets = Sets::<W>::new(game.n, most as usize);
+    let index = Index::<W>::new(rules.geometry, material)?;
+    let own = if material.all_men() > 0 {
+        let planes = |side| Planes::new(&game, &sets, material, side).map(Arc::new);
+        let [white, black] = dambase_rules::Side::BOTH;
+        Some([planes(white)?, planes(black)?])
+    } else {
+        None
+    };
+    let children = |mover: dambase_rules::Side| {
+        let own = own.as_ref().map(|own| &own[mover.other() as usize]);
+        Children::new(&game, &sets, material, mover, own, store)
+    };
+    let [white, black] = dambase_rules::Side::BOTH;
+    let arrays: Vec<_> = material
+        .sides()
+        .iter()
+        .map(|_| SharedArray::new(index.positions()))
+        .collect();
+    let job = Job {
+        game: &game,
+        sets: &sets,
+        material,
+        index,
+        children: [children(white)?, children(black)?],
+        own,
+        arrays: &arrays,
+        turned: (0..=most as usize).map(|k| sets.turned(k)).collect(),
+    };
+    let arenas: Mutex<Vec<Arena<W>>> = Mutex::new(Vec::new());
+    let lock = || arenas.lock().unwrap_or_else(PoisonError::into_inner);
+    for level in levels(rules, &index) {
+        // Where both sides have the same, a unit and its mirror image are solved together.
+        let mut level = level;
+        if material.is_symmetric() {
+            level.retain(|unit| job.comes_first(unit));
+        }
+        let positions = index.king_space() * material.sides().len() as u64;
+        // Enough work for a task, enough tasks for the threads.
+        let at_least = (1 << 16) / positions.max(1) + 1;
+        let share = level.len() as u64 / (4 * rayon::current_num_threads() as u64);
+        let chunk = at_least.min(share).max(1) as usize;
+        level.par_chunks(chunk).try_for_each(|units| {
+            let mut arena = lock().pop().unwrap_or_default();
+            for unit in units {
+                ctl.check()?;
+                job.solve(unit, &mut arena);
+                ctl.add(positions * job.placements(unit));
+            }
+            lock().push(arena);
+            Ok::<_, Error>(())
+        })?;
+    }
+    if let Some(own) = &job.own {
+        for side in dambase_rules::Side::BOTH {
+            store.planes().put(material, side, &own[side as usize]);
+        }
+    }
+    drop(job);
+    Ok(Solved {
+        material,
+        wld: arrays.into_iter().map(SharedArray::into_array).collect(),
+        dtw: None,
+    })
+}
+
+/// The units in an order in which they can be solved: lists of independent units, the most
+/// advanced men first. A unit is a list of men placements that men's sideways steps connect: one
+/// placement, or in the Turkish family all with as many men of each side in each row.
+fn levels<W: Word>(rules: &Rules, index: &Index<W>) -> Vec<Vec<Vec<u64>>> {
+    let geometry = rules.geometry;
+    let rows = geometry.side();
+    let row_masks: Vec<W> = (0..rows)
+        .map(|r| W::from_wide(geometry.row_mask(r)))
+        .collect();
+    let mut levels: Vec<Vec<Vec<u64>>> = Vec::new();
+    let mut groups: HashMap<Vec<u8>, (usize, usize)> = HashMap::new();
+    for rank in 0..index.men_placements() {
+        let men = index.men(rank);
+        // How far the men still have to go.
+        let mut left = 0;
+        for (r, &mask) in row_masks.iter().enumerate() {
+            left += (men[0] & mask).count() as usize * r;
+            left += (men[1] & mask).count() as usize * (rows - 1 - r);
+        }
+        if levels.len() <= left {
+            levels.resize(left + 1, Vec::new());
+        }
+        if !rules.men_move_sideways() {
+            levels[left].push(vec![rank]);
+            continue;
+        }
+        let count = |side: usize| {
+            row_masks
+                .iter()
+                .map(move |&mask| (men[side] & mask).count() as u8)
+        };
+        let key: Vec<u8> = count(0).chain(count(1)).collect();
+        match groups.get(&key) {
+            Some(&(level, group)) => levels[level][group].push(rank),
+            None => {
+                groups.insert(key, (left, levels[left].len()));
+                levels[left].push(vec![rank]);
+            }
+        }
+    }
+    levels
+}
