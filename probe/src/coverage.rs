@@ -21,6 +21,8 @@ pub struct Covered {
     pub wld: Option<PathBuf>,
     /// The usable file of distances.
     pub dtw: Option<PathBuf>,
+    /// The usable file of values under the draw limits.
+    pub dtz: Option<PathBuf>,
 }
 
 /// What a tablebase can answer; see [`Tablebase::coverage`].
@@ -68,8 +70,9 @@ impl Tablebase {
                 positions: s.positions(),
                 wld: path(&s.wld),
                 dtw: path(&s.dtw),
+                dtz: path(&s.dtz),
             })
-            .filter(|c| c.wld.is_some() || c.dtw.is_some())
+            .filter(|c| c.wld.is_some() || c.dtw.is_some() || c.dtz.is_some())
             .collect();
         Coverage {
             variant: self.variant(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dambase_rules::{IllegalPosition, LimitSet, Variant};
-use dambase_tables::{Material, Metric};
+use dambase_tables::{Material, Metric, table_path};
 
 /// Any error of this crate. Errors are cheap to clone: a damaged table gives the same error to
 /// every look-up that needs it.
@@ -35,18 +35,26 @@ pub enum Error {
     /// A table that the answer needs is in none of the directories.
     #[error(
         "there is no table {}{}; build it, or add the directory that has it",
-        file.display(),
+        table_path(Path::new(""), *variant, *material, *metric).display(),
         needed(*needed_by)
     )]
     MissingTable {
-        /// The file that is missing, below the directory of tables.
-        file: PathBuf,
-        /// Its material, in the stored one of its two mirrored forms.
+        /// The code.
+        variant: Variant,
+        /// The material of the table, in the stored one of its two mirrored forms.
         material: Material,
         /// What it would hold.
         metric: Metric,
         /// The larger material that was asked for, if a capture led to the one that is missing.
         needed_by: Option<Material>,
+    },
+    /// The position has more pieces than may be looked up.
+    #[error("{pieces} pieces are more than the {most} that may be looked up")]
+    TooManyPieces {
+        /// Pieces of the position.
+        pieces: u8,
+        /// What [`crate::Tablebase::set_most_pieces`] allows.
+        most: u8,
     },
     /// A table could not be read, or must not be: the file's own error, which names it.
     #[error(transparent)]
@@ -98,6 +106,7 @@ impl Error {
             Self::NoDirectory { .. } | Self::NotADirectory { .. } => "no-directory",
             Self::Io { .. } => "io",
             Self::MissingTable { .. } => "missing-table",
+            Self::TooManyPieces { .. } => "too-many-pieces",
             Self::Table(e) => of_table(e),
             Self::OtherLimits { .. } => "other-limits",
             Self::OtherVariant { .. } => "other-variant",

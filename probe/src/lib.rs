@@ -57,3 +57,8 @@ pub use tablebase::{DEFAULT_CACHE_BYTES, Tablebase};
 
 pub use dambase_rules::{Board, ClockRun, Clocks, LimitSet, Move, Position, Side, Variant, marker};
 pub use dambase_tables::{Dtw, Dtz, Material, Metric, RuleValue, Value, Wld};
+
+/// The example in the README is compiled with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -2,6 +2,7 @@
 //! a block that the scratch remembers.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use dambase_rules::position::{decided, winner_without_moves};
 use dambase_rules::{Bits, Board, IllegalPosition, Ruleset, Side, movegen};
@@ -11,7 +12,7 @@ use crate::cache::Key;
 use crate::error::{Error, Result};
 use crate::measure::Measure;
 use crate::scratch::Scratch;
-use crate::slot::{Source, file_of};
+use crate::slot::Source;
 use crate::tablebase::Tablebase;
 
 /// Where blocks may come from.
@@ -135,6 +136,11 @@ impl Tablebase {
             return Ok(Place::Known(M::over(winner == side)));
         }
         let material = Material::of(board);
+        let most = self.most_pieces.load(Ordering::Relaxed);
+        if material.pieces() > most {
+            let pieces = material.pieces();
+            return Err(Error::TooManyPieces { pieces, most });
+        }
         let Some(entry) = self.map.find(material) else {
             return Err(self.missing::<M>(material, root));
         };
@@ -316,7 +322,7 @@ impl Tablebase {
     fn missing<M: Measure>(&self, material: Material, root: Material) -> Error {
         let wanted = material.canonical();
         Error::MissingTable {
-            file: file_of(self.variant(), wanted, M::METRIC),
+            variant: self.variant(),
             material: wanted,
             metric: M::METRIC,
             needed_by: (root.canonical() != wanted).then(|| root.canonical()),

@@ -19,7 +19,7 @@ use crate::lookup::{Reach, Stored};
 use crate::measure::OfDtz;
 use crate::moves::Outcome;
 use crate::scratch::Scratch;
-use crate::slot::{Slot, file_of};
+use crate::slot::Slot;
 use crate::tablebase::{Tablebase, failed, with_scratch};
 
 /// What the draw limits leave of a position with certain clocks.
@@ -297,7 +297,7 @@ impl<'a> Asking<'a> {
         let missing = || {
             let wanted = material.canonical();
             Error::MissingTable {
-                file: file_of(tables.variant(), wanted, Metric::Dtz),
+                variant: tables.variant(),
                 material: wanted,
                 metric: Metric::Dtz,
                 needed_by: None,

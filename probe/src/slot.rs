@@ -1,10 +1,10 @@
 //! What a tablebase knows of one material: its files, and what of them is in memory.
 
 use std::any::Any;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use dambase_rules::{Bits, Geometry, Side, Variant};
+use dambase_rules::{Bits, Geometry, Side};
 use dambase_tables::{
     BlockId, Codec, DtwArray, Index, Material, Metric, Table, TooLarge, WldArray,
 };
@@ -218,9 +218,4 @@ impl Map {
         let entry = self.entries[self.place(m)];
         (entry.0 != u32::MAX).then_some(entry)
     }
-}
-
-/// The file of a table, below the directory of tables.
-pub(crate) fn file_of(variant: Variant, material: Material, metric: Metric) -> PathBuf {
-    dambase_tables::table_path(Path::new(""), variant, material, metric)
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use dambase_rules::{Board, LimitSet, Position, Ruleset, Side, Variant, WithRuleset};
 use dambase_tables::{Dtw, Material, Value, Wld};
@@ -33,6 +33,8 @@ pub struct Tablebase {
     pub(crate) map: Map,
     pub(crate) blocks: Blocks,
     issues: Vec<Error>,
+    /// Positions with more pieces are refused.
+    pub(crate) most_pieces: AtomicU8,
     /// Whether the processor counts bits; see `look_up`.
     pub(crate) counts_bits: bool,
     /// Tells this tablebase from all others of the process.
@@ -93,6 +95,7 @@ impl Tablebase {
             map,
             blocks: Blocks::new(DEFAULT_CACHE_BYTES),
             issues,
+            most_pieces: AtomicU8::new(u8::MAX),
             counts_bits: crate::lookup::counts_bits(),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
@@ -112,6 +115,12 @@ impl Tablebase {
     #[must_use]
     pub fn issues(&self) -> &[Error] {
         &self.issues
+    }
+
+    /// Refuses positions of more pieces from now on, with [`Error::TooManyPieces`]; 255, as at
+    /// first, refuses none. May be called at any time.
+    pub fn set_most_pieces(&self, pieces: u8) {
+        self.most_pieces.store(pieces, Ordering::Relaxed);
     }
 
     /// Looks up without the instructions that are chosen at run time where the processor has
