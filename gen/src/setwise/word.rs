@@ -33,8 +33,8 @@ word!(u128);
 pub(super) const MAX_WIDTH: usize = 128;
 
 /// Defines a function over rows of words that is compiled twice: for any processor, and for one
-/// with AVX2, which is used where it is there (measured: rows of 64-bit words run about twice as
-/// fast as with the instructions every 64-bit processor has).
+/// with AVX2, which is used where it is there. What the second copy gains has not been measured
+/// yet.
 macro_rules! kernel {
     ($(#[$meta:meta])* fn $name:ident<W: Word $(, const $c:ident: $ct:ty)*>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
