@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use dambase_rules::ruleset::Goal;
 use dambase_rules::{Side, Variant};
+use dambase_tables::index::{MAX_OF_A_KIND, binomial};
 use dambase_tables::{Index, Material, Metric, TooLarge};
 
 /// Everything with pieces of both sides that one move of either side can lead to from `material`,
@@ -14,28 +15,37 @@ use dambase_tables::{Index, Material, Metric, TooLarge};
 pub fn children(variant: Variant, material: Material) -> Vec<Material> {
     let mut found = BTreeSet::new();
     for side in Side::BOTH {
-        let (us, them) = (side as usize, side.other() as usize);
-        let mut movers = vec![material];
-        if material.men[us] > 0 {
-            let mut crowned = material;
-            crowned.men[us] -= 1;
-            crowned.kings[us] += 1;
-            movers.push(crowned);
-        }
-        for mover in movers {
-            for kings in 0..=mover.kings[them] {
-                for men in 0..=mover.men[them] {
-                    let mut after = mover;
-                    after.kings[them] = kings;
-                    after.men[them] = men;
-                    if after != material && kings + men > 0 && occurs(variant, after) {
-                        found.insert(after.canonical());
-                    }
+        let after = after_moves(variant, material, side);
+        found.extend(after.iter().map(Material::canonical));
+    }
+    found.into_iter().collect()
+}
+
+/// Everything with pieces of both sides that one capture or crowning of `mover` can lead to, as it
+/// stands on the board.
+fn after_moves(variant: Variant, material: Material, mover: Side) -> BTreeSet<Material> {
+    let (us, them) = (mover as usize, mover.other() as usize);
+    let mut found = BTreeSet::new();
+    let mut movers = vec![material];
+    if material.men[us] > 0 {
+        let mut crowned = material;
+        crowned.men[us] -= 1;
+        crowned.kings[us] += 1;
+        movers.push(crowned);
+    }
+    for mover in movers {
+        for kings in 0..=mover.kings[them] {
+            for men in 0..=mover.men[them] {
+                let mut after = mover;
+                after.kings[them] = kings;
+                after.men[them] = men;
+                if after != material && kings + men > 0 && occurs(variant, after) {
+                    found.insert(after);
                 }
             }
         }
     }
-    found.into_iter().collect()
+    found
 }
 
 /// Whether a material has tables: not if the game is over before it arises.
@@ -148,7 +158,7 @@ impl Plan {
                 slice_positions: index.positions(),
                 positions,
                 value_bytes: value_bytes(positions, effort.distances),
-                work_bytes: work_bytes(&index, positions, effort),
+                work_bytes: work_bytes(variant, &index, positions, effort),
                 memory_bytes: 0,
                 disk_bytes: metrics.iter().fold(0, |n: u64, &m| {
                     n.saturating_add(disk_bytes(positions, slices, m))
@@ -299,12 +309,51 @@ pub fn value_bytes(positions: u64, distances: bool) -> u64 {
 const BASE_BYTES: u64 = 16 << 20;
 
 /// What the solver takes beside values, in bytes.
-fn work_bytes<W: dambase_rules::Bits>(index: &Index<W>, positions: u64, effort: Effort) -> u64 {
+fn work_bytes(variant: Variant, index: &Index<u128>, positions: u64, effort: Effort) -> u64 {
+    let material = index.material();
     let units = index.men_placements().min(effort.threads as u64);
     let per_position = if effort.distances { 12 } else { 8 };
     let unit = index.king_space().saturating_mul(2 * per_position);
-    unit.saturating_mul(units)
-        .min(positions.saturating_mul(per_position))
+    let units = unit
+        .saturating_mul(units)
+        .min(positions.saturating_mul(per_position));
+    if effort.distances {
+        return units;
+    }
+    // The set-wise solver reads what moves lead to as words.
+    let mut planes: u64 = 0;
+    for mover in Side::BOTH {
+        let after = after_moves(variant, material, mover);
+        for m in after.into_iter().chain([material]) {
+            planes = planes.saturating_add(plane_bytes(variant, m, mover));
+        }
+    }
+    units.saturating_add(planes)
+}
+
+/// One slice, `mover` having just moved, as two planes of words, a bit for each square of one
+/// king, in bytes.
+fn plane_bytes(variant: Variant, material: Material, mover: Side) -> u64 {
+    let geometry = variant.rules().geometry;
+    let squares = geometry.squares();
+    let kings = |side: Side| usize::from(material.kings[side as usize]).min(MAX_OF_A_KIND);
+    let view = [mover, mover.other()];
+    let Some(view) = view.into_iter().find(|&s| kings(s) > 0) else {
+        return 0;
+    };
+    let word: u64 = match squares {
+        0..=32 => 4,
+        33..=64 => 8,
+        _ => 16,
+    };
+    let men = Index::<u128>::new(geometry, material).map(|i| i.men_placements());
+    [
+        binomial(squares, kings(view) - 1),
+        binomial(squares, kings(view.other())),
+        2 * word,
+    ]
+    .into_iter()
+    .fold(men.unwrap_or(u64::MAX), u64::saturating_mul)
 }
 
 /// What a table takes on disk, in bytes.
