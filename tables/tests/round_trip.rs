@@ -3,7 +3,7 @@
 use dambase_rules::{Board, Ruleset, Side, Variant, marker, movegen, position};
 use dambase_tables::{
     BlockId, Codec, Dtw, DtwArray, Error, Header, Index, Material, Metric, Scratch, Table, Value,
-    Wld, WldArray, WriteOptions, table_path, write_dtw, write_wld,
+    Wld, WldArray, WriteOptions, mark_verified, table_path, write_dtw, write_wld,
 };
 use proptest::prelude::*;
 
@@ -224,4 +224,40 @@ fn what_does_not_fit_is_refused() {
     let below = path.join("KvK.wld");
     let e = write_wld::<English>(&below, material, &[&long], &options).unwrap_err();
     assert!(matches!(e, Error::Io { .. }), "{e}");
+}
+
+#[test]
+fn a_table_can_be_marked_as_verified() {
+    type English = marker::English;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("KvK.wld");
+    let mut a = WldArray::new(992);
+    (0..992).for_each(|i| a.set(i, wld(i, 3)));
+    let options = WriteOptions {
+        generator: "a version with a name of more than 32 bytes \u{e9}".into(),
+        ..WriteOptions::default()
+    };
+    let before = write_wld::<English>(&path, "KvK".parse().unwrap(), &[&a], &options).unwrap();
+    assert_eq!(before.generator, options.generator[..32]);
+    let values = Table::read(&path).unwrap().read_wld(Side::White).unwrap();
+    let marked = mark_verified(&path, "v1").unwrap();
+    let table = Table::open(&path).unwrap();
+    table.verify_checksums().unwrap();
+    assert_eq!(*table.header(), marked);
+    assert_eq!(table.read_wld(Side::White).unwrap(), values);
+    let wanted = Header {
+        verified: true,
+        verifier: "v1".into(),
+        ..before
+    };
+    assert_eq!(marked, wanted);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn tables_go_to_other_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Table>();
+    shared::<Scratch>();
+    shared::<dambase_tables::DecodedBlock>();
 }
