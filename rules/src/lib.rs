@@ -18,6 +18,7 @@ pub mod bits;
 pub mod board;
 pub mod clocks;
 pub mod codes;
+pub mod fen;
 pub mod geometry;
 pub mod limits;
 pub mod movegen;
@@ -26,7 +27,6 @@ pub mod ruleset;
 pub mod variant;
 
 mod error;
-mod fen;
 mod notation;
 mod perft;
 

@@ -4,7 +4,7 @@
 //! into an array of words, so one operation treats up to 72 positions. The method and its layouts
 //! are described in docs/algorithms.md, "Set-wise solving".
 //!
-//! The rules enter as data ([`game::Game`], built from the constant of the code), the board as the
+//! The rules enter as data (`game::Game`, built from the constant of the code), the board as the
 //! width of the word.
 
 mod children;
