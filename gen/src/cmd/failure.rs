@@ -17,7 +17,7 @@ pub(crate) enum Failure {
     Message {
         /// The exit code, 1 or 2.
         exit: u8,
-        /// "cannot <do> <thing>: <cause>".
+        /// "cannot DO THING: CAUSE".
         message: String,
         /// What to do about it.
         help: String,
