@@ -326,8 +326,8 @@ impl<R: Ruleset> Walker<R> {
         self.by_king = king;
     }
 
-    /// The precedence of the sequence so far: criteria from the most significant down. Twelve
-    /// bits each for sums; 32 for the order in which kings were taken.
+    /// The precedence of the sequence so far: criteria from the most significant down. Seven
+    /// bits for a number of pieces, fourteen for a value, 32 for the order in which kings were taken.
     #[inline(always)]
     fn rank(&self) -> u64 {
         let mut rank = 1;

@@ -153,9 +153,8 @@ impl<W: Bits> Index<W> {
         }
     }
 
-    /// Calls `f(index, board)` for the positions of a range of indices, in order. Costs a few
-    /// nanoseconds a position, where [`Self::board`] costs ten times as much. Stops at
-    /// [`Self::positions`].
+    /// Calls `f(index, board)` for the positions of a range of indices, in order. Goes from one
+    /// placement to the next instead of unranking each. Stops at [`Self::positions`].
     #[inline]
     pub fn for_each_board(&self, indices: Range<u64>, mut f: impl FnMut(u64, &Board<W>)) {
         let space = self.king_space();
