@@ -262,26 +262,37 @@ pub(super) struct Captured<'a, W: Word> {
     /// Placements of the mover's kings that are not the vector.
     inner: usize,
     /// By the set of men taken and the number of kings taken.
-    blocks: Vec<Option<(&'a [W], &'a [W])>>,
+    blocks: Blocks<'a, W>,
 }
+
+/// Planes that have been looked up.
+pub(super) type Blocks<'a, W> = Vec<Option<(&'a [W], &'a [W])>>;
 
 impl<'a, W: Word> Captured<'a, W> {
     /// For a unit in which the opponent has `kings` kings; `inner` is the number of placements of
-    /// the mover's kings that are not the vector.
+    /// the mover's kings that are not the vector, `blocks` a buffer.
     pub(super) fn new(
         children: &'a Children<'a, W>,
         men: [W; 2],
         kings: usize,
         inner: usize,
+        blocks: &mut Blocks<'a, W>,
     ) -> Self {
+        let mut blocks = std::mem::take(blocks);
         let subsets = 1 << men[children.mover.other() as usize].count();
+        blocks.clear();
+        blocks.resize(subsets * (kings + 1), None);
         Self {
             children,
             men,
             kings,
             inner,
-            blocks: vec![None; subsets * (kings + 1)],
+            blocks,
         }
+    }
+    /// Gives the buffer back.
+    pub(super) fn into_blocks(self) -> Blocks<'a, W> {
+        self.blocks
     }
     /// The planes after `captured` has been taken, and the king of the lane if `lane_taken`;
     /// `left` are the enemy kings that are left but for the lane.

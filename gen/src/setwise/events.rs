@@ -178,11 +178,24 @@ kernel! {
     }
 }
 
+/// An event that may occur: the king comes from `from`, takes the piece on `q` in direction `d` and
+/// lands on `to`, as far as the lane and what has been taken before allow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chance<W> {
+    q: u8,
+    d: u8,
+    from: W,
+    to: W,
+}
+
 /// A row of placements and where its results go.
 pub(super) struct Row<'r, 'a, W: Word> {
     pub(super) game: &'a Game<W>,
     pub(super) captured: &'r mut Captured<'a, W>,
     pub(super) slots: &'r mut Slots<W>,
+    /// Events by what is in the way: of the row, behind them those of links of a chain where
+    /// pieces taken have left the board.
+    pub(super) chances: &'r mut Vec<Chance<W>>,
     /// Everything that stands still: men, and kings but for the vector and the lane.
     pub(super) fixed: W,
     pub(super) enemies: W,
@@ -255,18 +268,15 @@ impl<'a, W: Word> Row<'_, 'a, W> {
             most: W::EMPTY,
             tally: Tally::default(),
         };
-        for q in self.enemies.squares() {
-            for &d in &game.king_capture {
-                let from = game.span(opposite(d), q, self.fixed);
-                let to = game.span(d, q, self.fixed);
-                if from.is_empty() || to.is_empty() {
-                    continue;
-                }
-                let (back, ahead) = cuts(game, self.lane, false, d, q);
-                if start(from, to, back, ahead, source, landing) {
-                    let link = self.after(link, q, d, to);
-                    self.go_on(link, source, landing, rays, scratch);
-                }
+        self.chances.clear();
+        self.add_chances(self.enemies, self.fixed);
+        for i in 0..self.chances.len() {
+            let Chance { q, d, from, to } = self.chances[i];
+            let d = d as usize;
+            let (back, ahead) = cuts(game, self.lane, false, d, q);
+            if start(from, to, back, ahead, source, landing) {
+                let link = self.after(link, q, d, to);
+                self.go_on(link, source, landing, rays, scratch);
             }
         }
         if self.lane == Lane::Enemy {
@@ -275,6 +285,28 @@ impl<'a, W: Word> Row<'_, 'a, W> {
                 if start(W::ALL, W::ALL, back, ahead, source, landing) {
                     let link = self.after_lane(link, d);
                     self.go_on(link, source, landing, rays, scratch);
+                }
+            }
+        }
+    }
+
+    /// Adds the events of captures of `enemies` while `occupied` is in the way.
+    fn add_chances(&mut self, enemies: W, occupied: W) {
+        let game = self.game;
+        for q in enemies.squares() {
+            for &d in &game.king_capture {
+                let from = game.span(opposite(d), q, occupied);
+                if from.is_empty() {
+                    continue;
+                }
+                let to = game.span(d, q, occupied);
+                if !to.is_empty() {
+                    self.chances.push(Chance {
+                        q,
+                        d: d as u8,
+                        from,
+                        to,
+                    });
                 }
             }
         }
@@ -334,29 +366,33 @@ impl<'a, W: Word> Row<'_, 'a, W> {
         let len = self.len;
         let (goes_on, scratch) = scratch.split_at_mut(if game.free { len } else { 0 });
         goes_on.fill(W::EMPTY);
-        for q in (self.enemies & !link.captured).squares() {
-            for &d in &game.king_capture {
-                if !game.may_turn(link.came, d) {
-                    continue;
-                }
-                let from = game.span(opposite(d), q, link.occupied);
-                if (from & link.most).is_empty() {
-                    continue;
-                }
-                let to = game.span(d, q, link.occupied);
-                if to.is_empty() {
-                    continue;
-                }
-                let (next, scratch) = scratch.split_at_mut(len);
-                let (back, ahead) = cuts(game, self.lane, link.lane_taken, d, q);
-                if jump(landing, from, to, back, ahead, next) {
-                    if game.free {
-                        note(next, from, back, goes_on);
-                    }
-                    let link = self.after(link, q, d, to);
-                    self.go_on(link, source, next, rays, scratch);
-                }
+        // Pieces that have left the board no longer limit the others.
+        let (first, end) = if game.immediate {
+            let first = self.chances.len();
+            self.add_chances(self.enemies & !link.captured, link.occupied);
+            (first, self.chances.len())
+        } else {
+            (0, self.chances.len())
+        };
+        for i in first..end {
+            let Chance { q, d, from, to } = self.chances[i];
+            let d = d as usize;
+            let out_of_reach = (from & link.most).is_empty();
+            if out_of_reach || link.captured.has(q) || !game.may_turn(link.came, d) {
+                continue;
             }
+            let (next, scratch) = scratch.split_at_mut(len);
+            let (back, ahead) = cuts(game, self.lane, link.lane_taken, d, q);
+            if jump(landing, from, to, back, ahead, next) {
+                if game.free {
+                    note(next, from, back, goes_on);
+                }
+                let link = self.after(link, q, d, to);
+                self.go_on(link, source, next, rays, scratch);
+            }
+        }
+        if game.immediate {
+            self.chances.truncate(first);
         }
         if self.lane == Lane::Enemy && !link.lane_taken {
             // With immediate removal the rays have grown.

@@ -8,8 +8,8 @@ use dambase_rules::Side;
 use dambase_rules::geometry::{OFF, opposite};
 use dambase_tables::Material;
 
-use super::children::{Captured, Children, Source, flat_words};
-use super::events::{Lane, Row, Slots, scratch_words};
+use super::children::{Blocks, Captured, Children, Source, flat_words};
+use super::events::{Chance, Lane, Row, Slots, scratch_words};
 use super::game::Game;
 use super::layout::{Sets, legal_word, rank};
 use super::walk::{At, Leaf, Walk};
@@ -75,7 +75,11 @@ impl<W: Word> Exits<W> {
 
 /// Buffers that are used again for every unit.
 #[derive(Debug, Default)]
-pub(super) struct Scratch<W> {
+pub(super) struct Scratch<'a, W: Word> {
+    quiets: Vec<Quiet<'a, W>>,
+    jumps: Vec<Jump>,
+    blocks: Blocks<'a, W>,
+    chances: Vec<Chance<W>>,
     slots: Slots<W>,
     words: Vec<W>,
     kings: Vec<W>,
@@ -96,13 +100,14 @@ struct Found<W> {
 }
 
 /// A man's jump that may become possible: who is taken, and where it lands.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Jump {
     victim: u8,
     to: u8,
 }
 
 /// A man's quiet exit with the child's planes.
+#[derive(Debug)]
 struct Quiet<'a, W> {
     to: u8,
     crowned: bool,
@@ -174,6 +179,7 @@ impl<'a, W: Word> Unit<'a, W> {
         children: &'a Children<'a, W>,
         material: Material,
         men: [W; 2],
+        scratch: &mut Scratch<'a, W>,
     ) -> Self {
         let mover = children.mover;
         let (x, y) = (mover as usize, mover.other() as usize);
@@ -187,8 +193,8 @@ impl<'a, W: Word> Unit<'a, W> {
             men,
             all_men,
             kings: [material.kings[x] as usize, material.kings[y] as usize],
-            quiets: Vec::new(),
-            jumps: Vec::new(),
+            quiets: std::mem::take(&mut scratch.quiets),
+            jumps: std::mem::take(&mut scratch.jumps),
         };
         unit.prepare();
         unit
@@ -196,6 +202,8 @@ impl<'a, W: Word> Unit<'a, W> {
 
     fn prepare(&mut self) {
         let game = self.game;
+        self.quiets.clear();
+        self.jumps.clear();
         for from in self.men[self.x].squares() {
             for &d in &game.man_capture[self.x] {
                 let victim = game.grid.step[d][from as usize];
@@ -236,7 +244,7 @@ impl<'a, W: Word> Unit<'a, W> {
     }
 
     /// Computes all exits of the mover. `out` must have been reset.
-    pub(super) fn run(&self, out: &mut Part<'_, W>, scratch: &mut Scratch<W>) {
+    pub(super) fn run(self, out: &mut Part<'_, W>, scratch: &mut Scratch<'a, W>) {
         let [kx, ky] = self.kings;
         let sets = self.sets;
         let enemies = (self.men[self.y].count() as usize) + ky;
@@ -246,24 +254,28 @@ impl<'a, W: Word> Unit<'a, W> {
         if kx == 0 {
             self.without_king(out, scratch);
         } else if kx == 1 && ky > 0 {
-            let inner = 1;
-            let mut captured = Captured::new(self.children, self.men, ky, inner);
+            let mut captured = Captured::new(self.children, self.men, ky, 1, &mut scratch.blocks);
             for (i, &still) in sets.all(ky - 1).iter().enumerate() {
                 let (base, len) = sets.below(ky - 1, i);
                 if len > 0 && (still & self.all_men).is_empty() {
                     self.strip(base, len, still, Lane::Enemy, &mut captured, out, scratch);
                 }
             }
+            scratch.blocks = captured.into_blocks();
         } else {
             let inner = sets.count(kx - 1);
-            let mut captured = Captured::new(self.children, self.men, ky, inner);
+            let mut captured =
+                Captured::new(self.children, self.men, ky, inner, &mut scratch.blocks);
             let lane = if kx == 1 { Lane::None } else { Lane::Own };
             for (i, &enemy) in sets.all(ky).iter().enumerate() {
                 if (enemy & self.all_men).is_empty() {
                     self.strip(i * inner, inner, enemy, lane, &mut captured, out, scratch);
                 }
             }
+            scratch.blocks = captured.into_blocks();
         }
+        scratch.quiets = self.quiets;
+        scratch.jumps = self.jumps;
     }
 
     /// The words from `start` on. `still`: enemy kings that stand still in the strip. The words are
@@ -278,7 +290,7 @@ impl<'a, W: Word> Unit<'a, W> {
         lane: Lane,
         captured: &mut Captured<'a, W>,
         out: &mut Part<'_, W>,
-        scratch: &mut Scratch<W>,
+        scratch: &mut Scratch<'a, W>,
     ) {
         let (game, sets) = (self.game, self.sets);
         let kx = self.kings[0];
@@ -293,6 +305,8 @@ impl<'a, W: Word> Unit<'a, W> {
             escape,
             moves,
             event,
+            chances,
+            ..
         } = scratch;
         // The kings but for the vector, and where it may stand.
         kings.clear();
@@ -323,6 +337,7 @@ impl<'a, W: Word> Unit<'a, W> {
                 game,
                 captured,
                 slots,
+                chances,
                 fixed: fixed | own,
                 enemies,
                 enemy_kings: still,
@@ -525,7 +540,7 @@ impl<'a, W: Word> Unit<'a, W> {
     }
 
     /// All exits of a mover without kings; the vector is a king of the opponent.
-    fn without_king(&self, out: &mut Part<'_, W>, scratch: &mut Scratch<W>) {
+    fn without_king(&self, out: &mut Part<'_, W>, scratch: &mut Scratch<'a, W>) {
         let (game, sets) = (self.game, self.sets);
         let others = self.kings[1] - 1;
         let len = sets.count(others);

@@ -14,13 +14,13 @@ mod exits;
 mod fixpoint;
 mod game;
 mod layout;
+mod levels;
 mod planes;
 mod reach;
 mod unit;
 mod walk;
 mod word;
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dambase_rules::ruleset::Goal;
@@ -33,6 +33,7 @@ pub use self::children::PlaneCache;
 use self::dense::SharedArray;
 use self::game::Game;
 use self::layout::Sets;
+use self::levels::Levels;
 use self::planes::Planes;
 use self::unit::{Arena, Job};
 use self::word::Word;
@@ -126,31 +127,33 @@ fn solve_in<W: Word>(
         children: [children(white)?, children(black)?],
         own,
         arrays: &arrays,
+        levels: Levels::new(rules, material),
         turned: (0..=most as usize).map(|k| sets.turned(k)).collect(),
     };
-    let arenas: Mutex<Vec<Arena<W>>> = Mutex::new(Vec::new());
+    let arenas: Mutex<Vec<Arena<'_, W>>> = Mutex::new(Vec::new());
     let lock = || arenas.lock().unwrap_or_else(PoisonError::into_inner);
-    for level in levels(rules, &index) {
-        // Where both sides have the same, a unit and its mirror image are solved together.
-        let mut level = level;
-        if material.is_symmetric() {
-            level.retain(|unit| job.comes_first(unit));
-        }
-        let positions = index.king_space() * material.sides().len() as u64;
-        // Enough work for a task, enough tasks for the threads.
-        let at_least = (1 << 16) / positions.max(1) + 1;
-        let share = level.len() as u64 / (4 * rayon::current_num_threads() as u64);
-        let chunk = at_least.min(share).max(1) as usize;
-        level.par_chunks(chunk).try_for_each(|units| {
+    // Enough work for a task, enough tasks for the threads.
+    let positions = index.king_space() * material.sides().len() as u64;
+    let at_least = ((1 << 16) / positions.max(1) + 1) as usize;
+    for level in 0..job.levels.len() {
+        let units = job.levels.units(level);
+        let share = units / (4 * rayon::current_num_threads());
+        let chunk = at_least.min(share).max(1);
+        let task = |i: usize| {
             let mut arena = lock().pop().unwrap_or_default();
-            for unit in units {
-                ctl.check()?;
-                job.solve(unit, &mut arena);
-                ctl.add(positions * job.placements(unit));
-            }
+            let range = i * chunk..units.min((i + 1) * chunk);
+            let mut placements = 0;
+            job.levels.try_for_each(level, range, |unit| {
+                placements += job.solve(unit, &mut arena);
+                ctl.check()
+            })?;
+            ctl.add(positions * placements);
             lock().push(arena);
             Ok::<_, Error>(())
-        })?;
+        };
+        (0..units.div_ceil(chunk))
+            .into_par_iter()
+            .try_for_each(task)?;
     }
     if let Some(own) = &job.own {
         for side in dambase_rules::Side::BOTH {
@@ -163,47 +166,4 @@ fn solve_in<W: Word>(
         wld: arrays.into_iter().map(SharedArray::into_array).collect(),
         dtw: None,
     })
-}
-
-/// The units in an order in which they can be solved: lists of independent units, the most
-/// advanced men first. A unit is a list of men placements that men's sideways steps connect: one
-/// placement, or in the Turkish family all with as many men of each side in each row.
-fn levels<W: Word>(rules: &Rules, index: &Index<W>) -> Vec<Vec<Vec<u64>>> {
-    let geometry = rules.geometry;
-    let rows = geometry.side();
-    let row_masks: Vec<W> = (0..rows)
-        .map(|r| W::from_wide(geometry.row_mask(r)))
-        .collect();
-    let mut levels: Vec<Vec<Vec<u64>>> = Vec::new();
-    let mut groups: HashMap<Vec<u8>, (usize, usize)> = HashMap::new();
-    for rank in 0..index.men_placements() {
-        let men = index.men(rank);
-        // How far the men still have to go.
-        let mut left = 0;
-        for (r, &mask) in row_masks.iter().enumerate() {
-            left += (men[0] & mask).count() as usize * r;
-            left += (men[1] & mask).count() as usize * (rows - 1 - r);
-        }
-        if levels.len() <= left {
-            levels.resize(left + 1, Vec::new());
-        }
-        if !rules.men_move_sideways() {
-            levels[left].push(vec![rank]);
-            continue;
-        }
-        let count = |side: usize| {
-            row_masks
-                .iter()
-                .map(move |&mask| (men[side] & mask).count() as u8)
-        };
-        let key: Vec<u8> = count(0).chain(count(1)).collect();
-        match groups.get(&key) {
-            Some(&(level, group)) => levels[level][group].push(rank),
-            None => {
-                groups.insert(key, (left, levels[left].len()));
-                levels[left].push(vec![rank]);
-            }
-        }
-    }
-    levels
 }

@@ -11,6 +11,7 @@ use super::exits::{Exits, Scratch, Unit};
 use super::fixpoint::{Buffers, Mover, Shape};
 use super::game::Game;
 use super::layout::{Sets, legal_word};
+use super::levels::{self, Levels};
 use super::planes::{Planes, change_view, dense_view, turn_plane};
 use super::word::Word;
 
@@ -27,14 +28,15 @@ pub(super) struct Job<'a, W: Word> {
     pub(super) own: Option<[Arc<Planes<W>>; 2]>,
     /// In the order of [`Material::sides`].
     pub(super) arrays: &'a [SharedArray],
+    pub(super) levels: Levels<W>,
     /// By number of kings: the number of each set turned by 180 degrees.
     pub(super) turned: Vec<Vec<u32>>,
 }
 
 /// Buffers of one thread, used for one unit after the other.
 #[derive(Debug, Default)]
-pub(super) struct Arena<W> {
-    scratch: Scratch<W>,
+pub(super) struct Arena<'a, W: Word> {
+    scratch: Scratch<'a, W>,
     exits: [Exits<W>; 2],
     movers: [Mover<W>; 2],
     buffers: Buffers<W>,
@@ -43,6 +45,8 @@ pub(super) struct Arena<W> {
     mirrored: [Vec<W>; 2],
     men: Vec<[W; 2]>,
     all_men: Vec<W>,
+    /// The ranks of the placements.
+    ranks: Vec<u64>,
     sideways: [Vec<Vec<u32>>; 2],
     writer: Writer,
 }
@@ -56,40 +60,26 @@ pub(super) fn fixpoint_view(material: Material) -> Side {
     }
 }
 
-impl<W: Word> Job<'_, W> {
-    /// The rank of the mirrored placement of the men.
-    fn mirror(&self, rank: u64) -> u64 {
-        let [white, black] = self.index.men(rank);
-        let n = self.game.n;
-        self.index.men_rank([black.reversed(n), white.reversed(n)])
-    }
-    /// Of a unit and its mirror image, whether this is the one that is solved.
-    pub(super) fn comes_first(&self, unit: &[u64]) -> bool {
-        unit.iter().min() <= unit.iter().map(|&r| self.mirror(r)).min().as_ref()
-    }
-    /// Whether a unit of a material that is the same for both sides has a mirror image apart from
-    /// itself, which then is solved with it.
-    fn has_mirror(&self, unit: &[u64]) -> bool {
-        self.material.is_symmetric() && !unit.contains(&self.mirror(unit[0]))
-    }
-    /// Placements of the men that are finished with a unit.
-    pub(super) fn placements(&self, unit: &[u64]) -> u64 {
-        unit.len() as u64 * (1 + u64::from(self.has_mirror(unit)))
-    }
-
-    /// Solves the unit with these placements of the men (by rank).
-    pub(super) fn solve(&self, unit: &[u64], arena: &mut Arena<W>) {
+impl<'a, W: Word> Job<'a, W> {
+    /// Solves a unit. Returns how many placements of the men are finished with it.
+    pub(super) fn solve(&'a self, unit: levels::Unit, arena: &mut Arena<'a, W>) -> u64 {
         let (game, sets) = (self.game, self.sets);
         let v = fixpoint_view(self.material);
         let o = v.other();
         let kings = |s: Side| self.material.kings[s as usize] as usize;
-        arena.men.clear();
-        arena.men.extend(unit.iter().map(|&r| self.index.men(r)));
+        self.levels.men(unit, &mut arena.men);
+        if arena.men.is_empty() {
+            return 0;
+        }
         arena.all_men.clear();
         arena.all_men.extend(arena.men.iter().map(|m| m[0] | m[1]));
+        arena.ranks.clear();
+        arena
+            .ranks
+            .extend(arena.men.iter().map(|&m| self.index.men_rank(m)));
         self.link_sideways(v, &arena.men, &mut arena.sideways);
         let words = sets.count(kings(v) - 1) * sets.count(kings(o));
-        let all = words * unit.len();
+        let all = words * arena.men.len();
         let misere = game.misere();
 
         // Exits of both sides; those of the other side in its own view first.
@@ -116,11 +106,12 @@ impl<W: Word> Job<'_, W> {
                 continue;
             }
             let exits = &mut arena.exits[i];
-            exits.reset(words * unit.len(), misere);
+            exits.reset(words * arena.men.len(), misere);
             for (p, &men) in arena.men.iter().enumerate() {
                 let children = &self.children[side as usize];
-                Unit::new(game, sets, children, self.material, men)
-                    .run(&mut exits.part(p, words), &mut arena.scratch);
+                let scratch = &mut arena.scratch;
+                Unit::new(game, sets, children, self.material, men, scratch)
+                    .run(&mut exits.part(p, words), scratch);
             }
         }
         let mut moves = [Vec::new(), Vec::new()];
@@ -180,7 +171,9 @@ impl<W: Word> Job<'_, W> {
         } else {
             shape.other_wins(mo, mv, &mut arena.buffers);
         }
-        self.write(unit, v, words, arena);
+        let mirror = self.levels.has_mirror(unit);
+        self.write(v, words, mirror, arena);
+        arena.men.len() as u64 * (1 + u64::from(mirror))
     }
 
     /// Finds which placements of a unit a sideways step of each side leads to; side of the vector
@@ -215,7 +208,7 @@ impl<W: Word> Job<'_, W> {
     }
 
     /// Puts the results into the planes of the material and into the dense arrays.
-    fn write(&self, unit: &[u64], v: Side, words: usize, arena: &mut Arena<W>) {
+    fn write(&self, v: Side, words: usize, mirror: bool, arena: &mut Arena<'_, W>) {
         let (sets, material) = (self.sets, self.material);
         let o = v.other();
         let kings = |s: Side| material.kings[s as usize] as usize;
@@ -223,7 +216,6 @@ impl<W: Word> Job<'_, W> {
         let sides = material.sides();
         // The side with the vector to move is read by its parents through a king of the other
         // side; the dense arrays follow White's kings.
-        let mirror = self.has_mirror(unit);
         let turn = |mover: usize| {
             let to_planes = mover == 0 && self.own.is_some();
             kings(o) > 0 && (to_planes || dense != v || mirror)
@@ -240,7 +232,7 @@ impl<W: Word> Job<'_, W> {
             let (from, to) = (&arena.movers[mover], &mut arena.turned[mover]);
             for (from, to) in [(&from.won, &mut to.won), (&from.lost, &mut to.lost)] {
                 to.clear();
-                to.resize(other_words * unit.len(), W::EMPTY);
+                to.resize(other_words * arena.men.len(), W::EMPTY);
                 for (from, to) in from
                     .chunks_exact(words)
                     .zip(to.chunks_exact_mut(other_words))
@@ -250,7 +242,7 @@ impl<W: Word> Job<'_, W> {
             }
         }
         if let Some(own) = &self.own {
-            for (p, &rank) in unit.iter().enumerate() {
+            for (p, &rank) in arena.ranks.iter().enumerate() {
                 for (mover, side) in [v, o].into_iter().enumerate() {
                     let planes = &own[side as usize];
                     let (source, words) = if planes.view == v {
@@ -268,7 +260,7 @@ impl<W: Word> Job<'_, W> {
             }
         }
         if mirror {
-            self.write_mirrored(unit, words, arena);
+            self.write_mirrored(words, arena);
         }
         for (&side, array) in sides.iter().zip(self.arrays) {
             let mover = usize::from(side != v);
@@ -277,7 +269,7 @@ impl<W: Word> Job<'_, W> {
             } else {
                 (&arena.turned[mover], other_words)
             };
-            for (p, &rank) in unit.iter().enumerate() {
+            for (p, &rank) in arena.ranks.iter().enumerate() {
                 let range = p * words..(p + 1) * words;
                 arena.writer.start(rank * self.index.king_space());
                 self.write_dense(
@@ -294,13 +286,14 @@ impl<W: Word> Job<'_, W> {
     /// The same for the mirror image of a unit of a material that is the same for both sides. The
     /// vector was White's king; the mirror image of a position with White to move has Black to
     /// move.
-    fn write_mirrored(&self, unit: &[u64], words: usize, arena: &mut Arena<W>) {
+    fn write_mirrored(&self, words: usize, arena: &mut Arena<'_, W>) {
         let kings = self.material.kings[0] as usize;
         let turned = (&self.turned[kings][..], &self.turned[kings - 1][..]);
         let n = self.game.n;
-        for (p, &rank) in unit.iter().enumerate() {
+        for (p, men) in arena.men.iter().enumerate() {
             let range = p * words..(p + 1) * words;
-            let rank = self.mirror(rank);
+            let men = [men[1].reversed(n), men[0].reversed(n)];
+            let rank = self.index.men_rank(men);
             for (side, source) in [
                 (Side::White, &arena.movers[1]),
                 (Side::Black, &arena.turned[0]),
@@ -320,9 +313,8 @@ impl<W: Word> Job<'_, W> {
             lost.resize(words, W::EMPTY);
             turn_plane(n, turned, &source.won[range.clone()], won);
             turn_plane(n, turned, &source.lost[range], lost);
-            let men = arena.all_men[p].reversed(n);
             arena.writer.start(rank * self.index.king_space());
-            self.write_dense(men, won, lost, &mut arena.writer);
+            self.write_dense(men[0] | men[1], won, lost, &mut arena.writer);
             arena.writer.finish(&self.arrays[0]);
         }
     }

@@ -1,6 +1,8 @@
 //! Words of the set-wise solver: one bit for each square the vector king may stand on.
 
 use std::ops::{Shl, Shr};
+#[cfg(target_arch = "x86_64")]
+use std::sync::LazyLock;
 
 use dambase_rules::Bits;
 
@@ -67,11 +69,14 @@ pub(super) use kernel;
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn has_avx2() -> bool {
-    std::arch::is_x86_feature_detected!("avx2")
-        && std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("bmi2")
-        && std::arch::is_x86_feature_detected!("lzcnt")
-        && std::arch::is_x86_feature_detected!("popcnt")
+    static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+            && std::arch::is_x86_feature_detected!("popcnt")
+    });
+    *FOUND
 }
 
 kernel! {
