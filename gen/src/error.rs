@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use dambase_rules::Variant;
 use dambase_tables::{Material, TooLarge};
 
 /// Why a material could not be solved.
@@ -35,6 +36,12 @@ pub enum Error {
     /// The material is not the one of its mirrored pair that is stored.
     #[error("{0} is stored as its mirror image {mirror}; solve that", mirror = .0.mirrored())]
     NotCanonical(Material),
+    /// The code has no king run.
+    #[error("{0} has no king run; solve it without")]
+    NoKingRun(Variant),
+    /// A table in the store was solved without the king run.
+    #[error("the table of {0} does not know the king run; solve it with the king run first")]
+    NoRuns(Material),
     /// The positions of the material cannot be numbered.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),

@@ -3,6 +3,7 @@
 //!
 //! - [`scalar::solve`]: the block-local retrograde solver, one position at a time. It stays for
 //!   ever as the reference.
+//! - [`kingrun::solve`]: the solver for positions with the Frisian king run.
 //! - [`limits::solve`]: the same values under the draw limits, with the plies of the clock that
 //!   are needed.
 //! - [`Store`]: finished materials in memory, where the solvers look up what captures and
@@ -15,6 +16,7 @@
 pub mod build;
 pub mod control;
 pub mod error;
+pub mod kingrun;
 pub mod limits;
 pub mod plan;
 pub mod scalar;

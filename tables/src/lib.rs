@@ -2,12 +2,14 @@
 //!
 //! - [`Material`]: what stands on the board; only one of two colour-mirrored materials is stored.
 //! - [`Index`]: the dense numbering of the positions of a material.
+//! - [`RunIndex`]: the same with the Frisian king run in the position.
 //! - [`Wld`], [`Dtw`], [`Value`]: what is known of a position, and arrays of it.
 //! - [`write_wld`], [`write_dtw`], [`write_dtz`], [`Table`]: files of values, laid out as docs/format.md says.
 #![deny(unsafe_code)]
 
 pub mod format;
 pub mod index;
+pub mod kingrun;
 pub mod material;
 pub mod rule;
 pub mod value;
@@ -24,6 +26,7 @@ pub use error::Error;
 pub use format::header::{Codec, Header, Longest, Section, SliceHeader, SliceStats};
 pub use format::{Metric, table_path};
 pub use index::{Index, TooLarge};
+pub use kingrun::{RunIndex, canonical_with_runs};
 pub use material::{Material, Placed, canonical};
 pub use reader::{BlockId, DecodedBlock, Scratch, Table};
 pub use rule::{Dtz, DtzArray, RuleValue};

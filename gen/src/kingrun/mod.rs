@@ -1,0 +1,242 @@
+//! Exact values of positions with the Frisian king run (RULES 3.12).
+//!
+//! A position is a placement with the run of each side ([`RunIndex`]). A run only restricts the
+//! king moves of its own side, and only king moves prolong it: captures and moves of men end it. So
+//! the unit of work is that of the plain solver, one placement of the men with both sides to move,
+//! and the states of the runs of one placement of the kings are a *row* that is computed at once:
+//!
+//! - Captures are forced whatever the runs are, and depend on the opponent's run alone. So do
+//!   moves of men. Both are *exits* into finished values, looked up once a placement for each state
+//!   of the opponent's run (a *lane*).
+//! - A quiet move of king `X` leads to the run `(X, 1)`, from a run `(X, c)` to `(X, c + 1)`. The
+//!   values of all own states of a row need only, for each king and each length of the run it
+//!   would have, the best of its moves: a minimum over rows of the other side, lane by lane.
+//!
+//! Values start as draws. Rows whose successors changed are computed again, side by side in turn,
+//! until nothing changes; every pass is one ply further, and what remains is a draw. The limit does
+//! not depend on the order, so neither do the tables on the number of threads.
+
+mod exits;
+mod score;
+mod unit;
+
+use dambase_rules::ruleset::KingRun;
+use dambase_rules::{Bits, Ruleset, Variant, marker};
+use dambase_tables::{DtwArray, Material, RunIndex, WldArray};
+use rayon::prelude::*;
+
+use crate::{Control, Error, Solved, Store};
+use exits::Children;
+use score::Score;
+use unit::Unit;
+
+/// Solves a canonical material of a code with a king run. All tables in `store` must be of
+/// positions with runs; everything that captures and crownings lead to must be there. Distances
+/// are computed if `want_dtw`. Progress is counted in positions with runs.
+///
+/// # Errors
+/// [`Error::Interrupted`] if `ctl` says so; [`Error::NoKingRun`] for a code without king run; the
+/// other variants if `material` is not canonical or too large, or if something is missing in
+/// `store`.
+pub fn solve(
+    variant: Variant,
+    material: Material,
+    store: &Store,
+    want_dtw: bool,
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    // Not by `Variant::with`: this is compiled for the codes with a king run only.
+    match variant {
+        Variant::Frisian => solve_in::<marker::Frisian>(material, store, want_dtw, ctl),
+        Variant::FrisianFederation => {
+            solve_in::<marker::FrisianFederation>(material, store, want_dtw, ctl)
+        }
+        _ => Err(Error::NoKingRun(variant)),
+    }
+}
+
+fn solve_in<R: Ruleset>(
+    material: Material,
+    store: &Store,
+    want_dtw: bool,
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    let Some(scope) = R::RULES.king_run else {
+        return Err(Error::NoKingRun(R::VARIANT));
+    };
+    if want_dtw {
+        Solver::<R, true>::new(material, scope, store)?.solve(ctl)
+    } else {
+        Solver::<R, false>::new(material, scope, store)?.solve(ctl)
+    }
+}
+
+/// Positions of the units that are in memory at the same time, beside the finished ones.
+const POSITIONS_AT_A_TIME: u64 = 1 << 26;
+
+struct Solver<'a, R: Ruleset, const DTW: bool> {
+    index: RunIndex<R::Bits>,
+    scope: KingRun,
+    children: Children<'a, R, DTW>,
+    /// Scores of the finished units by index, one array for each stored side.
+    done: Vec<Vec<Score>>,
+}
+
+impl<'a, R: Ruleset, const DTW: bool> Solver<'a, R, DTW> {
+    fn new(material: Material, scope: KingRun, store: &'a Store) -> Result<Self, Error> {
+        if !material.is_canonical() {
+            return Err(Error::NotCanonical(material));
+        }
+        let index = RunIndex::new(R::RULES.geometry, Some(scope), material)?;
+        let children = Children::new(material, scope, store)?;
+        Ok(Self {
+            index,
+            scope,
+            children,
+            done: Vec::new(),
+        })
+    }
+
+    fn solve(mut self, ctl: &Control) -> Result<Solved, Error> {
+        let material = self.index.boards().material();
+        if material.all_men() == 0 {
+            // One unit: its arrays are those of the material.
+            let [white, black] = self.unit(0, ctl)?;
+            self.done = if material.is_symmetric() {
+                vec![white]
+            } else {
+                vec![white, black]
+            };
+            ctl.add(self.index.positions() * self.done.len() as u64);
+            return Ok(self.finish());
+        }
+        let n = self.index.positions() as usize;
+        self.done = vec![vec![0; n]; material.sides().len()];
+        let per_unit = self.index.boards().king_space() * self.index.run_states();
+        let at_a_time = (POSITIONS_AT_A_TIME / per_unit).clamp(1, 4096) as usize;
+        for level in self.levels() {
+            for ranks in level.chunks(at_a_time) {
+                let units = ranks
+                    .par_iter()
+                    .map(|&rank| self.unit(rank, ctl))
+                    .collect::<Result<Vec<_>, _>>()?;
+                for (&rank, [white, black]) in ranks.iter().zip(units) {
+                    self.keep(rank, white, black);
+                    ctl.add(per_unit * self.done.len() as u64);
+                }
+            }
+        }
+        Ok(self.finish())
+    }
+
+    /// The ranks of the placements of the men that must be solved, in groups of equal advancement,
+    /// the most advanced first: moves of men lead from one group to earlier ones.
+    fn levels(&self) -> Vec<Vec<u64>> {
+        let g = R::RULES.geometry;
+        let boards = self.index.boards();
+        let symmetric = boards.material().is_symmetric();
+        let mut levels = Vec::<Vec<u64>>::new();
+        boards.for_each_men(0..u64::MAX, |rank, men| {
+            if symmetric && self.mirrored_rank(men) < rank {
+                return;
+            }
+            let row = |s: u8| usize::from(s) / g.per_row();
+            let white: usize = men[0].squares().map(row).sum();
+            let black: usize = men[1].squares().map(|s| g.side() - 1 - row(s)).sum();
+            if levels.len() <= white + black {
+                levels.resize(white + black + 1, Vec::new());
+            }
+            levels[white + black].push(rank);
+        });
+        levels.retain(|l| !l.is_empty());
+        levels
+    }
+
+    /// The rank of the men after the colours are swapped.
+    fn mirrored_rank(&self, men: [R::Bits; 2]) -> u64 {
+        let turn = |set: R::Bits| R::Bits::from_wide(R::RULES.geometry.rotate_set(set.wide()));
+        self.index.boards().men_rank([turn(men[1]), turn(men[0])])
+    }
+
+    /// Solves one unit; scores by king rank and run rank, White and Black to move.
+    fn unit(&self, men_rank: u64, ctl: &Control) -> Result<[Vec<Score>; 2], Error> {
+        let men = self.index.boards().men(men_rank);
+        Unit::<R, DTW>::new(&self.index, self.scope, men)?.solve(&self.children, &self.done, ctl)
+    }
+
+    /// Moves the scores of a unit to their places.
+    fn keep(&mut self, men_rank: u64, white: Vec<Score>, black: Vec<Score>) {
+        let len = white.len();
+        let place = |rank: u64| rank as usize * len..(rank as usize + 1) * len;
+        self.done[0][place(men_rank)].copy_from_slice(&white);
+        if self.done.len() == 2 {
+            self.done[1][place(men_rank)].copy_from_slice(&black);
+            return;
+        }
+        // Black to move is White to move with the colours swapped.
+        let boards = self.index.boards();
+        let men = boards.men(men_rank);
+        let mirrored_rank = self.mirrored_rank(men);
+        if mirrored_rank == men_rank {
+            return;
+        }
+        let g = R::RULES.geometry;
+        let turn = |set: R::Bits| R::Bits::from_wide(g.rotate_set(set.wide()));
+        let mirrored_men = turn(men[0] | men[1]);
+        let states = self.index.run_states() as usize;
+        let [white_states, black_states] = self.index.states().map(|n| n as usize);
+        // Turning the board reverses the order of the kings of a side.
+        let turned = |rank: usize, states: usize| {
+            if rank == 0 {
+                0
+            } else {
+                let (king, count) = ((rank - 1) / 3, (rank - 1) % 3);
+                3 * (states / 3 - 1 - king) + count + 1
+            }
+        };
+        let target = &mut self.done[0][place(mirrored_rank)];
+        let space = boards.king_space();
+        boards.for_each_kings(men[0] | men[1], 0..space, |king_rank, kings| {
+            let to = boards.king_rank(mirrored_men, [turn(kings[1]), turn(kings[0])]) as usize;
+            let from = king_rank as usize;
+            for b in 0..black_states {
+                for w in 0..white_states {
+                    let to_run = turned(w, white_states) * black_states + turned(b, black_states);
+                    target[to * states + to_run] = black[from * states + b * white_states + w];
+                }
+            }
+        });
+    }
+
+    fn finish(self) -> Solved {
+        let material = self.index.boards().material();
+        let mut wld = Vec::new();
+        let mut dtw = Vec::new();
+        for scores in self.done {
+            let mut packed = vec![0_u8; scores.len().div_ceil(4)];
+            packed
+                .par_iter_mut()
+                .zip(scores.par_chunks(4))
+                .with_min_len(1 << 14)
+                .for_each(|(byte, scores)| {
+                    for (i, &s) in scores.iter().enumerate() {
+                        *byte |= (score::wld(s) as u8) << (2 * i);
+                    }
+                });
+            let array = WldArray::from_packed(packed, scores.len() as u64);
+            wld.push(array.expect("values of two bits"));
+            if DTW {
+                // In place: both kinds of numbers have two bytes.
+                let codes = scores.into_iter().map(|s| score::value(s).code());
+                dtw.push(DtwArray {
+                    codes: codes.collect(),
+                });
+            }
+        }
+        Solved {
+            material,
+            wld,
+            dtw: DTW.then_some(dtw),
+        }
+    }
+}
