@@ -20,10 +20,11 @@ use dambase_tables::{
 use rayon::prelude::*;
 
 use crate::plan::{Plan, children};
-use crate::verify::{LOCK_NAME, Listing, OtherKind, prove_in};
-use crate::{Control, Error, Solved, Store, scalar, setwise};
+use crate::verify::{self, LOCK_NAME, Listing, OtherKind, prove_in};
+use crate::{Control, Error, Solved, Store, kingrun, scalar, setwise};
 
-/// Which solver is used; their values are the same.
+/// Which solver is used; their values are the same. Positions with king runs have a solver of their
+/// own, [`crate::kingrun`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Solver {
     /// One position at a time: [`crate::scalar`].
@@ -110,7 +111,8 @@ pub struct Summary {
 /// # Errors
 /// Before anything is written: [`Error::Memory`], [`Error::Disk`], [`Error::NotADirectory`],
 /// [`Error::Io`], [`Error::Locked`]; [`Error::Unusable`] names a table that is there and cannot
-/// be used. Later: [`Error::Interrupted`] if `control` says so, [`Error::Table`] if a table cannot
+/// be used, [`Error::OtherRun`] one that was built with the king run if the plan leaves it out, or
+/// without it. Later: [`Error::Interrupted`] if `control` says so, [`Error::Table`] if a table cannot
 /// be written; what is complete stays.
 pub fn build(
     plan: &Plan,
@@ -145,6 +147,7 @@ pub fn build(
             watch(Event::Removed { path: other.path });
         }
     }
+    check_runs(plan, options)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads)
         .build()
@@ -262,6 +265,38 @@ pub(crate) fn lock(dir: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
+/// Names a table that will stay and does not go with the plan: positions with and without king
+/// runs must not be mixed.
+fn check_runs(plan: &Plan, options: &Options) -> Result<(), Error> {
+    if plan.variant.rules().king_run.is_none() {
+        return Ok(());
+    }
+    for (&material, metrics) in &Listing::read(&options.dir, plan.variant)?.tables {
+        for &metric in metrics {
+            let planned = plan.metrics.contains(&metric) || metric == Metric::Dtz;
+            let replaced = options.rebuild && planned && plan.value_bytes(material) > 0;
+            let file = path(plan, options, material, metric);
+            // What cannot be opened is dealt with where it is needed.
+            if let Ok(table) = Table::open(&file)
+                && !replaced
+            {
+                check_run(plan, table.header(), file)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a table with the king run where the plan is without, and the other way round.
+pub(crate) fn check_run(plan: &Plan, header: &Header, path: PathBuf) -> Result<(), Error> {
+    let king_run = header.king_run;
+    if king_run == plan.king_run {
+        Ok(())
+    } else {
+        Err(Error::OtherRun { path, king_run })
+    }
+}
+
 /// For each step the headers of the tables that are there and good.
 fn reusable(plan: &Plan, options: &Options, control: &Control) -> Result<Vec<Vec<Header>>, Error> {
     if options.rebuild {
@@ -357,7 +392,11 @@ impl Builder<'_> {
         let steps = &self.plan.steps;
         let needed = self.plan.needed(absent);
         let keep = self.plan.last_uses(&needed);
-        let mut store = Store::new();
+        let mut store = if self.plan.king_run {
+            Store::with_king_run()
+        } else {
+            Store::new()
+        };
         // What the set-wise solver may keep between materials.
         store.planes().set_budget(self.options.memory / 8);
         let mut waiting = Waiting::default();
@@ -428,6 +467,9 @@ impl Builder<'_> {
 
     fn solve(&self, material: Material, store: &Store) -> Result<Solved, Error> {
         let (variant, distances) = (self.plan.variant, self.plan.has_distances());
+        if self.plan.king_run {
+            return kingrun::solve(variant, material, store, distances, self.control);
+        }
         match self.options.solver {
             Solver::Scalar => {
                 scalar::solve_variant(variant, material, store, distances, self.control)
@@ -482,7 +524,11 @@ impl Builder<'_> {
             wld: wld?,
             dtw,
         };
-        scalar::fill_captures_variant(self.plan.variant, &mut solved, store)?;
+        if self.plan.king_run {
+            verify::resolve(self.plan.variant, &mut solved, store, self.control)?;
+        } else {
+            scalar::fill_captures_variant(self.plan.variant, &mut solved, store)?;
+        }
         Ok(solved)
     }
 
@@ -549,6 +595,7 @@ impl Builder<'_> {
                 String::new()
             },
             on_unverified: job.on_unverified,
+            king_run: self.plan.king_run,
             ..WriteOptions::default()
         };
         let variant: Variant = self.plan.variant;

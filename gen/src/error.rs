@@ -103,6 +103,17 @@ pub enum Error {
         /// The first fault.
         what: String,
     },
+    /// A table is there already that was built with the king run, or without, and is to be used
+    /// with others that were not.
+    #[error(
+        "{} was built {} the king run", path.display(), if *king_run { "with" } else { "without" }
+    )]
+    OtherRun {
+        /// The file.
+        path: PathBuf,
+        /// Whether it was built with the king run.
+        king_run: bool,
+    },
     /// A table under the draw limits is there already, but under other limits.
     #[error(
         "{} was built under other draw limits ({found} instead of {wanted})", path.display()

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use dambase_rules::ruleset::Goal;
 use dambase_rules::{Side, Variant};
 use dambase_tables::index::{MAX_OF_A_KIND, binomial};
-use dambase_tables::{Index, Material, Metric, TooLarge};
+use dambase_tables::{Index, Material, Metric, RunIndex, TooLarge};
 
 /// Everything with pieces of both sides that one move of either side can lead to from `material`,
 /// in canonical form and in solving order: what must be known before `material` can be solved.
@@ -89,14 +89,17 @@ pub struct Step {
 pub struct Plan {
     /// The code.
     pub variant: Variant,
+    /// Whether the king run of the code is part of the positions.
+    pub king_run: bool,
     /// What is stored of each material, in the order of [`Metric::ALL`].
     pub metrics: Vec<Metric>,
     /// The materials in solving order.
     pub steps: Vec<Step>,
+    threads: usize,
 }
 
 impl Plan {
-    /// All materials of 2 to `pieces` pieces.
+    /// All materials of 2 to `pieces` pieces, with the king run if the code has one.
     ///
     /// # Errors
     /// [`TooLarge`] with the first material whose positions cannot be numbered.
@@ -108,10 +111,11 @@ impl Plan {
     ) -> Result<Self, TooLarge> {
         let all = (2..=pieces).flat_map(Material::canonical_with);
         let all = all.filter(|&m| occurs(variant, m)).collect();
-        Self::of(variant, all, metrics, threads)
+        Self::of(variant, has_king_run(variant), all, metrics, threads)
     }
 
-    /// The materials `wanted`, mirrored or not, and all that they need.
+    /// The materials `wanted`, mirrored or not, and all that they need, with the king run if the
+    /// code has one.
     ///
     /// # Errors
     /// [`TooLarge`] with the first material whose positions cannot be numbered.
@@ -128,11 +132,25 @@ impl Plan {
                 open.extend(children(variant, m));
             }
         }
-        Self::of(variant, all.into_iter().collect(), metrics, threads)
+        let all = all.into_iter().collect();
+        Self::of(variant, has_king_run(variant), all, metrics, threads)
+    }
+
+    /// The same materials without the king run.
+    ///
+    /// # Errors
+    /// [`TooLarge`] if a material cannot be numbered.
+    pub fn without_king_run(self) -> Result<Self, TooLarge> {
+        if !self.king_run {
+            return Ok(self);
+        }
+        let all = self.steps.iter().map(|s| s.material).collect();
+        Self::of(self.variant, false, all, &self.metrics, self.threads)
     }
 
     fn of(
         variant: Variant,
+        king_run: bool,
         materials: Vec<Material>,
         metrics: &[Metric],
         threads: usize,
@@ -145,9 +163,10 @@ impl Plan {
             distances: metrics.iter().any(|&m| m != Metric::Wld),
             threads: threads.max(1),
         };
+        let scope = variant.rules().king_run.filter(|_| king_run);
         let mut steps: Vec<Step> = Vec::with_capacity(materials.len());
         for &material in &materials {
-            let index = Index::<u128>::new(variant.rules().geometry, material)?;
+            let index = RunIndex::<u128>::new(variant.rules().geometry, scope, material)?;
             let slices = material.sides().len() as u64;
             let positions = index
                 .positions()
@@ -158,7 +177,11 @@ impl Plan {
                 slice_positions: index.positions(),
                 positions,
                 value_bytes: value_bytes(positions, effort.distances),
-                work_bytes: work_bytes(variant, &index, positions, effort),
+                work_bytes: if king_run {
+                    run_work_bytes(&index, positions)
+                } else {
+                    work_bytes(variant, index.boards(), positions, effort)
+                },
                 memory_bytes: 0,
                 disk_bytes: metrics.iter().fold(0, |n: u64, &m| {
                     n.saturating_add(disk_bytes(positions, slices, m))
@@ -167,8 +190,10 @@ impl Plan {
         }
         let mut plan = Self {
             variant,
+            king_run,
             metrics,
             steps,
+            threads: effort.threads,
         };
         let all = vec![true; plan.steps.len()];
         for (i, bytes) in plan.memory_profile(&all, &all).into_iter().enumerate() {
@@ -180,10 +205,11 @@ impl Plan {
     /// Exactly the materials given, which must be canonical and in order.
     pub(crate) fn exactly(
         variant: Variant,
+        king_run: bool,
         materials: Vec<Material>,
         metrics: &[Metric],
     ) -> Result<Self, TooLarge> {
-        Self::of(variant, materials, metrics, 1)
+        Self::of(variant, king_run, materials, metrics, 1)
     }
 
     /// The steps whose values must be in memory at some time if those marked `absent` are to be
@@ -293,6 +319,11 @@ impl Plan {
     }
 }
 
+/// Whether a king's moves in a row are limited.
+const fn has_king_run(variant: Variant) -> bool {
+    variant.rules().king_run.is_some()
+}
+
 /// Bytes of the values of a material in memory: 2 bits for win, loss and draw, 2 bytes for a
 /// distance.
 #[must_use]
@@ -307,6 +338,20 @@ pub fn value_bytes(positions: u64, distances: bool) -> u64 {
 
 /// What the program takes before it solves anything, in bytes.
 const BASE_BYTES: u64 = 16 << 20;
+
+/// What the solver with the king run takes beside values, in bytes.
+fn run_work_bytes(index: &RunIndex<u128>, positions: u64) -> u64 {
+    let unit = index
+        .boards()
+        .king_space()
+        .saturating_mul(index.run_states());
+    // Two bytes for each finished value; those of the units at work twice, with both sides to move.
+    let at_work = index
+        .positions()
+        .min(unit.max(crate::kingrun::POSITIONS_AT_A_TIME));
+    let finished = positions.saturating_mul(2);
+    finished.saturating_add(at_work.saturating_mul(8))
+}
 
 /// What the solver takes beside values, in bytes.
 fn work_bytes(variant: Variant, index: &Index<u128>, positions: u64, effort: Effort) -> u64 {

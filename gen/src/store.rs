@@ -23,14 +23,28 @@ pub struct Solved {
 #[derive(Debug, Default)]
 pub struct Store {
     tables: HashMap<Material, Arc<Solved>>,
+    king_run: bool,
     planes: PlaneCache,
 }
 
 impl Store {
-    /// An empty store.
+    /// An empty store for values of positions without king runs.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+    /// An empty store for values of positions with king runs, which [`crate::kingrun`] solves.
+    #[must_use]
+    pub fn with_king_run() -> Self {
+        Self {
+            king_run: true,
+            ..Self::default()
+        }
+    }
+    /// Whether positions have king runs.
+    #[must_use]
+    pub const fn king_run(&self) -> bool {
+        self.king_run
     }
     /// The values of a canonical material, if it is there.
     #[must_use]

@@ -382,7 +382,15 @@ fn a_signal_stops_cleanly() {
     let d = tempfile::tempdir().unwrap();
     let mut child = std::process::Command::new(cargo_bin("dambase"))
         .args([
-            "build", "frisian", "--pieces", "5", "--metric", "wld", "--memory", "8GiB",
+            "build",
+            "frisian",
+            "--no-king-run",
+            "--pieces",
+            "5",
+            "--metric",
+            "wld",
+            "--memory",
+            "8GiB",
         ])
         .arg("--dir")
         .arg(d.path())

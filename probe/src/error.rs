@@ -70,6 +70,16 @@ pub enum Error {
         /// The limits of the other tables.
         limits: LimitSet,
     },
+    /// A table was built without the king run, others with it.
+    #[error(
+        "{} was built without the king run, which other tables have; build it anew, or keep such \
+         tables in another directory",
+        path.display()
+    )]
+    WithoutRun {
+        /// The file.
+        path: PathBuf,
+    },
     /// The position is of another code than the tables.
     #[error("the tables are of {tables}, the position is of {position}")]
     OtherVariant {
@@ -109,6 +119,7 @@ impl Error {
             Self::TooManyPieces { .. } => "too-many-pieces",
             Self::Table(e) => of_table(e),
             Self::OtherLimits { .. } => "other-limits",
+            Self::WithoutRun { .. } => "other-run",
             Self::OtherVariant { .. } => "other-variant",
             Self::IllegalPosition(_) => "illegal-position",
             Self::RunNotCovered { .. } => "unsupported",

@@ -55,7 +55,9 @@ pub use rule::{RuledEnd, RuledLine, RuledMove, RuledStep, Verdict};
 pub use scratch::Scratch;
 pub use tablebase::{DEFAULT_CACHE_BYTES, Tablebase};
 
-pub use dambase_rules::{Board, ClockRun, Clocks, LimitSet, Move, Position, Side, Variant, marker};
+pub use dambase_rules::{
+    Board, ClockRun, Clocks, LimitSet, Move, Position, Run, Side, Variant, marker,
+};
 pub use dambase_tables::{Dtw, Dtz, Material, Metric, RuleValue, Value, Wld};
 
 /// The example in the README is compiled with the others.

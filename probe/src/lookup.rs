@@ -4,15 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use dambase_rules::position::{decided, winner_without_moves};
-use dambase_rules::{Bits, Board, IllegalPosition, Ruleset, Side, movegen};
+use dambase_rules::position::{decided, runs_after, winner_without_moves};
+use dambase_rules::{Bits, Board, IllegalPosition, Ruleset, Run, Side, movegen};
+use dambase_tables::kingrun::mirrored_runs;
 use dambase_tables::{BlockId, DecodedBlock, Material, Metric, Table};
 
 use crate::cache::Key;
 use crate::error::{Error, Result};
 use crate::measure::Measure;
 use crate::scratch::Scratch;
-use crate::slot::Source;
+use crate::slot::{Slot, Source};
 use crate::tablebase::Tablebase;
 
 /// Where blocks may come from.
@@ -60,7 +61,7 @@ pub(crate) fn check<R: Ruleset>(b: &Board<R::Bits>, side: Side) -> Result<()> {
 
 #[cold]
 fn refuse<R: Ruleset>(b: &Board<R::Bits>, side: Side) -> Error {
-    use dambase_rules::{Position, Run};
+    use dambase_rules::Position;
     let reason = Position::new(R::VARIANT, b.wide(), side, [Run::NONE; 2]).err();
     let none = IllegalPosition::NoPieces { side: side.other() };
     Error::IllegalPosition(reason.unwrap_or(none))
@@ -75,6 +76,34 @@ pub(crate) fn counts_bits() -> bool {
         && std::arch::is_x86_feature_detected!("bmi2");
     #[cfg(not(target_arch = "x86_64"))]
     false
+}
+
+/// The question that a look-up belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// The material of the position that was asked for.
+    root: Material,
+    /// Captures made since.
+    depth: usize,
+}
+
+impl Asked {
+    /// About a position of this material.
+    #[inline(always)]
+    pub(crate) const fn about(root: Material) -> Self {
+        Self { root, depth: 0 }
+    }
+}
+
+/// The number of a position in its slice.
+#[inline(always)]
+pub(crate) fn index_of<R: Ruleset>(slot: &Slot, board: &Board<R::Bits>, runs: [Run; 2]) -> u64 {
+    let index = slot.index::<R::Bits>();
+    if R::RULES.king_run.is_some() {
+        index.index(board, runs)
+    } else {
+        index.boards().index(board)
+    }
 }
 
 /// Where the answer for a position is.
@@ -126,6 +155,7 @@ impl Tablebase {
         &self,
         board: &Board<R::Bits>,
         side: Side,
+        runs: [Run; 2],
         root: Material,
     ) -> Result<Place<'_, M>> {
         if board.pieces(side).is_empty() {
@@ -157,9 +187,14 @@ impl Tablebase {
         }
         let (side, index) = if entry.swapped(side) {
             let board = board.mirrored(R::RULES.geometry);
-            (side.other(), slot.index::<R::Bits>().index(&board))
+            let runs = if R::RULES.king_run.is_some() {
+                mirrored_runs(R::RULES.geometry, runs)
+            } else {
+                runs
+            };
+            (side.other(), index_of::<R>(slot, &board, runs))
         } else {
-            (side, slot.index::<R::Bits>().index(board))
+            (side, index_of::<R>(slot, board, runs))
         };
         if let Some(flat) = flat {
             return Ok(Place::Flat(&flat[side as usize], index));
@@ -172,26 +207,23 @@ impl Tablebase {
     }
 
     /// The answer for a checked placement.
-    ///
-    /// `depth` is the number of captures made since the position that was asked for, of material
-    /// `root`.
     #[inline(always)]
     pub(crate) fn look_up<R: Ruleset, M: Measure>(
         &self,
         board: &Board<R::Bits>,
         side: Side,
+        runs: [Run; 2],
         reach: Reach,
         scratch: &mut Scratch,
-        depth: usize,
-        root: Material,
+        asked: Asked,
     ) -> Result<M::Answer, Miss> {
         #[cfg(target_arch = "x86_64")]
         if self.counts_bits {
             // SAFETY: the flag is only set on processors that have these instructions.
             #[allow(unsafe_code)]
-            return unsafe { self.look_up_x86::<R, M>(board, side, reach, scratch, depth, root) };
+            return unsafe { self.look_up_x86::<R, M>(board, side, runs, reach, scratch, asked) };
         }
-        self.look_up_portable::<R, M>(board, side, reach, scratch, depth, root)
+        self.look_up_portable::<R, M>(board, side, runs, reach, scratch, asked)
     }
 
     /// The same with instructions that every processor of the last ten years has: numbering a
@@ -202,12 +234,12 @@ impl Tablebase {
         &self,
         board: &Board<R::Bits>,
         side: Side,
+        runs: [Run; 2],
         reach: Reach,
         scratch: &mut Scratch,
-        depth: usize,
-        root: Material,
+        asked: Asked,
     ) -> Result<M::Answer, Miss> {
-        self.look_up_here::<R, M>(board, side, reach, scratch, depth, root)
+        self.look_up_here::<R, M>(board, side, runs, reach, scratch, asked)
     }
 
     #[inline(never)]
@@ -215,12 +247,12 @@ impl Tablebase {
         &self,
         board: &Board<R::Bits>,
         side: Side,
+        runs: [Run; 2],
         reach: Reach,
         scratch: &mut Scratch,
-        depth: usize,
-        root: Material,
+        asked: Asked,
     ) -> Result<M::Answer, Miss> {
-        self.look_up_here::<R, M>(board, side, reach, scratch, depth, root)
+        self.look_up_here::<R, M>(board, side, runs, reach, scratch, asked)
     }
 
     #[inline(always)]
@@ -228,16 +260,16 @@ impl Tablebase {
         &self,
         board: &Board<R::Bits>,
         side: Side,
+        runs: [Run; 2],
         reach: Reach,
         scratch: &mut Scratch,
-        depth: usize,
-        root: Material,
+        asked: Asked,
     ) -> Result<M::Answer, Miss> {
-        match self.place::<R, M>(board, side, root)? {
+        match self.place::<R, M>(board, side, runs, asked.root)? {
             Place::Known(v) => Ok(v),
             Place::Flat(flat, index) => Ok(M::at(flat, index)),
             Place::Stored(s) => self.read::<M>(&s, reach, scratch),
-            Place::Captures => self.captures::<R, M>(board, side, reach, scratch, depth, root),
+            Place::Captures => self.captures::<R, M>(board, side, runs, reach, scratch, asked),
         }
     }
 
@@ -247,18 +279,28 @@ impl Tablebase {
         &self,
         board: &Board<R::Bits>,
         side: Side,
+        runs: [Run; 2],
         reach: Reach,
         scratch: &mut Scratch,
-        depth: usize,
-        root: Material,
+        asked: Asked,
     ) -> Result<M::Answer, Miss> {
+        let depth = asked.depth;
+        let further = Asked {
+            depth: depth + 1,
+            ..asked
+        };
         let mut list = scratch.take_list::<R::Bits>(depth);
         movegen::captures::<R>(board, side, &mut list);
         let mut best: Option<M::Answer> = None;
         let mut miss = None;
         for m in list.iter() {
             let after = board.after(side, m);
-            match self.look_up::<R, M>(&after, side.other(), reach, scratch, depth + 1, root) {
+            let runs = if R::RULES.king_run.is_some() && self.king_run {
+                runs_after::<R>(runs, board, &after, side, m)
+            } else {
+                [Run::NONE; 2]
+            };
+            match self.look_up::<R, M>(&after, side.other(), runs, reach, scratch, further) {
                 Ok(v) => {
                     let v = M::before(v);
                     if best.is_none_or(|b| M::better(v, b)) {

@@ -1,11 +1,11 @@
 //! Many positions at once.
 
-use dambase_rules::{Board, Position, Ruleset, Side, WithRuleset};
+use dambase_rules::{Board, Position, Ruleset, Run, Side, WithRuleset};
 use dambase_tables::{Material, Wld};
 
 use crate::cache::Key;
 use crate::error::Result;
-use crate::lookup::{Miss, Place, Reach, Stored, check};
+use crate::lookup::{Asked, Miss, Place, Reach, Stored, check};
 use crate::measure::{Measure, OfWld};
 use crate::scratch::Scratch;
 use crate::tablebase::{Tablebase, failed, with_scratch};
@@ -44,7 +44,12 @@ impl Tablebase {
                     .iter()
                     .map(|p| (Board::from_wide(p.board()), p.side()))
                     .collect();
-                let mut answers = tablebase.probe_boards::<R>(&boards, scratch);
+                let runs: Vec<_> = if tablebase.king_run {
+                    positions.iter().map(Position::runs).collect()
+                } else {
+                    Vec::new()
+                };
+                let mut answers = tablebase.probe_all::<R>(&boards, &runs, scratch);
                 for (p, answer) in positions.iter().zip(&mut answers) {
                     if let Err(e) = tablebase.fits(p) {
                         *answer = Err(e);
@@ -56,17 +61,28 @@ impl Tablebase {
         with_scratch(|s| self.variant().with(Many(self, positions, s)))
     }
 
-    /// [`Self::probe_many`] for programs with boards of their own.
+    /// [`Self::probe_many`] for programs with boards of their own. No king runs are pending.
     #[must_use]
     pub fn probe_boards<R: Ruleset>(
         &self,
         boards: &[(Board<R::Bits>, Side)],
         scratch: &mut Scratch,
     ) -> Vec<Result<Wld>> {
+        self.probe_all::<R>(boards, &[], scratch)
+    }
+
+    /// The answers of placements with these runs; with none if there are no runs.
+    fn probe_all<R: Ruleset>(
+        &self,
+        boards: &[(Board<R::Bits>, Side)],
+        runs: &[[Run; 2]],
+        scratch: &mut Scratch,
+    ) -> Vec<Result<Wld>> {
         self.attach(scratch);
         let mut answers = Vec::with_capacity(boards.len());
-        for batch in boards.chunks(BATCH) {
-            self.batch::<R, OfWld>(batch, scratch, &mut answers);
+        for (i, batch) in boards.chunks(BATCH).enumerate() {
+            let runs = runs.get(i * BATCH..).unwrap_or(&[]);
+            self.batch::<R, OfWld>(batch, runs, scratch, &mut answers);
         }
         answers.into_iter().map(|a| a.map_err(failed)).collect()
     }
@@ -75,6 +91,7 @@ impl Tablebase {
     fn batch<R: Ruleset, M: Measure>(
         &self,
         boards: &[(Board<R::Bits>, Side)],
+        runs: &[[Run; 2]],
         scratch: &mut Scratch,
         answers: &mut Vec<Result<M::Answer, Miss>>,
     ) {
@@ -82,9 +99,9 @@ impl Tablebase {
         if self.counts_bits {
             // SAFETY: the flag is only set on processors that have these instructions.
             #[allow(unsafe_code)]
-            return unsafe { self.batch_x86::<R, M>(boards, scratch, answers) };
+            return unsafe { self.batch_x86::<R, M>(boards, runs, scratch, answers) };
         }
-        self.batch_here::<R, M>(boards, scratch, answers);
+        self.batch_here::<R, M>(boards, runs, scratch, answers);
     }
 
     /// The same with the instructions of [`Self::look_up`]'s fast form.
@@ -93,16 +110,18 @@ impl Tablebase {
     fn batch_x86<R: Ruleset, M: Measure>(
         &self,
         boards: &[(Board<R::Bits>, Side)],
+        runs: &[[Run; 2]],
         scratch: &mut Scratch,
         answers: &mut Vec<Result<M::Answer, Miss>>,
     ) {
-        self.batch_here::<R, M>(boards, scratch, answers);
+        self.batch_here::<R, M>(boards, runs, scratch, answers);
     }
 
     #[inline(always)]
     fn batch_here<R: Ruleset, M: Measure>(
         &self,
         boards: &[(Board<R::Bits>, Side)],
+        runs: &[[Run; 2]],
         scratch: &mut Scratch,
         answers: &mut Vec<Result<M::Answer, Miss>>,
     ) {
@@ -110,12 +129,14 @@ impl Tablebase {
         let mut flat: Vec<(usize, &M::Flat, u64)> = Vec::new();
         let mut stored: Vec<(Key, usize, Stored<'_>)> = Vec::new();
         let mut captures = Vec::new();
+        let runs_of = |i: usize| runs.get(i).copied().unwrap_or([Run::NONE; 2]);
         for (i, (board, side)) in boards.iter().enumerate() {
             let root = Material::of(board);
+            let runs = runs_of(i);
             let place = self
                 .other::<R>()
                 .and_then(|()| check::<R>(board, *side))
-                .and_then(|()| self.place::<R, M>(board, *side, root));
+                .and_then(|()| self.place::<R, M>(board, *side, runs, root));
             // What is not known yet is filled in below.
             answers.push(match place {
                 Ok(Place::Known(v)) => Ok(v),
@@ -146,8 +167,9 @@ impl Tablebase {
         }
         for i in captures {
             let (board, side) = &boards[i];
-            let root = Material::of(board);
-            answers[first + i] = self.look_up::<R, M>(board, *side, Reach::Files, scratch, 0, root);
+            let (runs, asked) = (runs_of(i), Asked::about(Material::of(board)));
+            answers[first + i] =
+                self.look_up::<R, M>(board, *side, runs, Reach::Files, scratch, asked);
         }
     }
 }

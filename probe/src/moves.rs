@@ -158,8 +158,7 @@ impl Tablebase {
     pub fn moves_with(&self, position: &Position, scratch: &mut Scratch) -> Result<Vec<Rated>> {
         self.fits(position)?;
         let rate = |mv: Move<u128>| {
-            // The tables know no king runs, so the one that this move begins is dropped.
-            let after = position.after(&mv).without_runs();
+            let after = self.after(position, &mv);
             let Outcome { wld, dtw } = self.outcome_with(&after, scratch)?;
             let after = Outcome {
                 wld: wld.opposite(),
@@ -184,7 +183,7 @@ impl Tablebase {
     /// Best play of both sides, to the end of the game if it is decided. A draw has no end; its
     /// line stops as soon as a position comes back, or when it is long enough.
     ///
-    /// In codes with a king run the line is one without it: the tables do not know it.
+    /// If the tables do not [know the king run](Self::king_run) of the code, neither does the line.
     ///
     /// ```
     /// use dambase_probe::{LineEnd, Side, Tablebase, Variant};
@@ -226,7 +225,7 @@ impl Tablebase {
                 position: here,
                 rated,
             });
-            here = here.after(&rated.mv).without_runs();
+            here = self.after(&here, &rated.mv);
             if rated.after.wld == Wld::Draw {
                 if !seen.insert(here) {
                     break LineEnd::Repetition;

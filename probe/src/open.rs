@@ -89,9 +89,15 @@ impl Found {
         let Some(place) = slot.source_mut(metric) else {
             return;
         };
-        // The first good file of a table is used, or the first bad one if none is good.
-        let bad = |old: &Source| old.table.is_err();
-        if place.as_ref().is_none_or(|old| bad(old) && table.is_ok()) {
+        // The first good file of a table is used, or the first bad one if none is good; a file
+        // that knows the king run before one that does not.
+        let worth = |table: &Result<Table>| match table {
+            Ok(t) if t.header().lacks_king_run() => 1,
+            Ok(_) => 2,
+            Err(_) => 0,
+        };
+        let old = place.as_ref().map(|old| worth(&old.table));
+        if old.is_none_or(|old| old < worth(&table)) {
             *place = Some(Source::new(path.to_owned(), table));
         }
     }
@@ -107,4 +113,34 @@ impl Found {
     pub(crate) fn into_slots(self) -> (Vec<Slot>, Vec<Error>) {
         (self.slots.into_values().collect(), self.issues)
     }
+}
+
+/// Whether the tables know the king run of the code. If some do, or there are none, positions are
+/// numbered with it, and the tables that do not are refused.
+pub(crate) fn king_run_of(variant: Variant, slots: &mut [Slot], issues: &mut Vec<Error>) -> bool {
+    let rules = variant.rules();
+    let Some(scope) = rules.king_run else {
+        return false;
+    };
+    let good = slots.iter_mut().flat_map(Slot::sources_mut);
+    let good = good.filter_map(|s| s.table.as_ref().ok());
+    let knows: Vec<_> = good.map(|t| t.header().king_run).collect();
+    if !knows.is_empty() && !knows.contains(&true) {
+        return false;
+    }
+    for slot in slots {
+        for source in slot.sources_mut() {
+            if source.table.as_ref().is_ok_and(|t| !t.header().king_run) {
+                let e = Error::WithoutRun {
+                    path: source.path.clone(),
+                };
+                source.table = Err(e.clone());
+                issues.push(e);
+            }
+        }
+        // Headers of tables whose positions cannot be numbered have been refused, so that what
+        // stays as it was is never asked.
+        let _ = slot.with_runs(rules.geometry, scope);
+    }
+    true
 }

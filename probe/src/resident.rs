@@ -3,12 +3,12 @@
 use std::sync::Mutex;
 
 use dambase_rules::position::decided;
-use dambase_rules::{Ruleset, Side, WithRuleset, movegen};
+use dambase_rules::{Ruleset, Run, Side, WithRuleset, movegen};
 use dambase_tables::{DtwArray, Material, Metric, Table, Value, WldArray};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::lookup::Reach;
+use crate::lookup::{Asked, Reach};
 use crate::measure::{Measure, OfDtw, OfWld};
 use crate::scratch::Scratch;
 use crate::slot::Slot;
@@ -115,21 +115,33 @@ impl Tablebase {
         array: &mut M::Flat,
     ) -> Result<()> {
         let index = slot.index::<R::Bits>();
-        let positions = index.positions();
+        let (positions, states) = (index.positions(), index.run_states());
         let first: Mutex<Option<Error>> = Mutex::new(None);
         M::for_each_chunk(array, CHUNK, &|scratch, start, write| {
             self.attach(scratch);
             let mut wrong = None;
-            index.for_each_board(start..positions.min(start + CHUNK as u64), |i, board| {
+            let end = positions.min(start + CHUNK as u64);
+            let boards = start / states..end.div_ceil(states);
+            index.boards().for_each_board(boards, |b, board| {
                 if wrong.is_some()
                     || !(decided::<R>(board).is_some() || movegen::has_capture::<R>(board, side))
                 {
                     return;
                 }
-                let root = slot.material;
-                match self.look_up::<R, M>(board, side, Reach::Files, scratch, 0, root) {
-                    Ok(v) => write((i - start) as usize, v),
-                    Err(miss) => wrong = Some(failed(miss)),
+                let asked = Asked::about(slot.material);
+                for i in start.max(b * states)..end.min((b + 1) * states) {
+                    let runs = if R::RULES.king_run.is_some() {
+                        index.runs(board.kings, i - b * states)
+                    } else {
+                        [Run::NONE; 2]
+                    };
+                    match self.look_up::<R, M>(board, side, runs, Reach::Files, scratch, asked) {
+                        Ok(v) => write((i - start) as usize, v),
+                        Err(miss) => {
+                            wrong = Some(failed(miss));
+                            break;
+                        }
+                    }
                 }
             });
             if let Some(e) = wrong {

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use dambase_rules::limits::{Link, Runs, counts};
-use dambase_rules::{Board, Clocks, LimitSet, Move, Position, Side};
+use dambase_rules::{Clocks, LimitSet, Move, Position, Side};
 use dambase_tables::{Dtz, Material, Metric, RuleValue, Wld};
 
 use crate::error::{Error, Result};
@@ -100,7 +100,7 @@ impl RuledLine {
     pub const MOST_PLIES: usize = 1000;
 }
 
-type Memo = HashMap<(Board<u128>, Side, Clocks), Wld>;
+type Memo = HashMap<(Position, Clocks), Wld>;
 
 impl Tablebase {
     /// The draw limits of the tables: those that the tables of values under the limits were built
@@ -167,8 +167,7 @@ impl Tablebase {
     pub fn moves_by_rule(&self, position: &Position, clocks: Clocks) -> Result<Vec<RuledMove>> {
         self.fits(position)?;
         let rate = |mv: Move<u128>| {
-            // The tables know no king runs, so the one that this move begins is dropped.
-            let after = position.after(&mv).without_runs();
+            let after = self.after(position, &mv);
             let clocks = clocks.after(&self.limits, position.board(), position.side(), &mv);
             let verdict = self.verdict(&after, clocks)?;
             let outcome = self.outcome(&after).ok().map(|o| Outcome {
@@ -227,7 +226,7 @@ impl Tablebase {
                 clocks,
                 ruled,
             });
-            here = here.after(&ruled.mv).without_runs();
+            here = self.after(&here, &ruled.mv);
             clocks = ruled.clocks;
             if !seen.insert((here, clocks)) {
                 break RuledEnd::Repetition;
@@ -306,18 +305,13 @@ impl<'a> Asking<'a> {
         let entry = tables.map.find(material).ok_or_else(missing)?;
         let slot = &tables.slots[entry.slot()];
         let source = slot.dtz.as_ref().ok_or_else(missing)?;
-        let geometry = p.rules().geometry;
-        let (board, side) = if entry.swapped(p.side()) {
-            (p.board().mirrored(geometry), p.side().other())
+        let stored = if entry.swapped(p.side()) {
+            p.mirrored()
         } else {
-            (*p.board(), p.side())
+            *p
         };
-        let index = if geometry.squares() <= u64::BITS as usize {
-            slot.index::<u64>().index(&Board::from_wide(&board))
-        } else {
-            slot.index::<u128>().index(&board)
-        };
-        let place = Stored::at(entry.slot(), source, Metric::Dtz, side, index)?;
+        let index = slot.index_of(&stored);
+        let place = Stored::at(entry.slot(), source, Metric::Dtz, stored.side(), index)?;
         tables
             .read::<OfDtz>(&place, Reach::Files, self.scratch)
             .map_err(failed)
@@ -335,7 +329,7 @@ impl<'a> Asking<'a> {
         let (mut best, mut worst): (Option<u16>, u16) = (None, 0);
         let (mut lost, mut lost_without, mut won_without) = (true, true, false);
         for m in moves {
-            let after = p.after(m).without_runs();
+            let after = self.tables.after(p, m);
             let mut value = self.full(&after)?;
             let link = if on_diagonal {
                 // A capture ends the diagonal's clock.
@@ -408,7 +402,7 @@ impl<'a> Asking<'a> {
         if value == Wld::Draw || clocks.beneath == full.beneath {
             return Ok(value);
         }
-        let key = (*p.board(), p.side(), clocks);
+        let key = (*p, clocks);
         if let Some(&known) = self.memo.get(&key) {
             return Ok(known);
         }
@@ -429,7 +423,7 @@ impl<'a> Asking<'a> {
         }
         let mut best = Wld::Loss;
         for m in &moves {
-            let after = p.after(m).without_runs();
+            let after = self.tables.after(p, m);
             let clocks = clocks.after(&limits, p.board(), p.side(), m);
             match self.with(&after, clocks)? {
                 Wld::Loss => return Ok(Wld::Win),

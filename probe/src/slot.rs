@@ -4,9 +4,10 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use dambase_rules::{Bits, Geometry, Side};
+use dambase_rules::ruleset::KingRun;
+use dambase_rules::{Bits, Board, Geometry, Position, Side};
 use dambase_tables::{
-    BlockId, Codec, DtwArray, Index, Material, Metric, Table, TooLarge, WldArray,
+    BlockId, Codec, DtwArray, Material, Metric, RunIndex, Table, TooLarge, WldArray,
 };
 
 use crate::error::Result;
@@ -67,8 +68,22 @@ impl Source {
 /// The numbering of a material's positions, in the word of its code.
 #[derive(Debug)]
 enum AnyIndex {
-    Narrow(Index<u64>),
-    Wide(Index<u128>),
+    Narrow(RunIndex<u64>),
+    Wide(RunIndex<u128>),
+}
+
+impl AnyIndex {
+    fn new(
+        geometry: Geometry,
+        scope: Option<KingRun>,
+        material: Material,
+    ) -> Result<Self, TooLarge> {
+        Ok(if geometry.squares() <= u64::BITS as usize {
+            Self::Narrow(RunIndex::new(geometry, scope, material)?)
+        } else {
+            Self::Wide(RunIndex::new(geometry, scope, material)?)
+        })
+    }
 }
 
 /// A material of which there is a table.
@@ -85,19 +100,14 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// A material without tables yet.
+    /// A material without tables yet, whose positions have no king runs.
     ///
     /// # Errors
     /// [`TooLarge`] if its positions cannot be numbered.
     pub(crate) fn new(geometry: Geometry, material: Material) -> Result<Self, TooLarge> {
-        let index = if geometry.squares() <= u64::BITS as usize {
-            AnyIndex::Narrow(Index::new(geometry, material)?)
-        } else {
-            AnyIndex::Wide(Index::new(geometry, material)?)
-        };
         Ok(Self {
             material,
-            index,
+            index: AnyIndex::new(geometry, None, material)?,
             wld: None,
             dtw: None,
             dtz: None,
@@ -106,15 +116,38 @@ impl Slot {
         })
     }
 
+    /// Numbers positions with king runs from now on.
+    ///
+    /// # Errors
+    /// [`TooLarge`] if they cannot be numbered.
+    pub(crate) fn with_runs(&mut self, geometry: Geometry, scope: KingRun) -> Result<(), TooLarge> {
+        self.index = AnyIndex::new(geometry, Some(scope), self.material)?;
+        Ok(())
+    }
+
+    /// The files that are there.
+    pub(crate) fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
+        let all = [&mut self.wld, &mut self.dtw, &mut self.dtz];
+        all.into_iter().flatten()
+    }
+
     /// The numbering; the word must be that of the code.
     #[inline(always)]
-    pub(crate) fn index<W: Bits>(&self) -> &Index<W> {
+    pub(crate) fn index<W: Bits>(&self) -> &RunIndex<W> {
         // Each arm is decided when compiled, so this costs one comparison.
         let index = match &self.index {
             AnyIndex::Narrow(i) => (i as &dyn Any).downcast_ref(),
             AnyIndex::Wide(i) => (i as &dyn Any).downcast_ref(),
         };
         index.expect("the word of the code")
+    }
+
+    /// The number of a position that stands as the tables have it.
+    pub(crate) fn index_of(&self, p: &Position) -> u64 {
+        match &self.index {
+            AnyIndex::Narrow(i) => i.index(&Board::from_wide(p.board()), p.runs()),
+            AnyIndex::Wide(i) => i.index(p.board(), p.runs()),
+        }
     }
 
     /// Positions with one side to move.

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use dambase_rules::{Board, LimitSet, Position, Ruleset, Side, Variant, WithRuleset};
+use dambase_rules::{Board, LimitSet, Move, Position, Ruleset, Run, Side, Variant, WithRuleset};
 use dambase_tables::{Dtw, Material, Value, Wld};
 
 use crate::cache::Blocks;
 use crate::error::{Error, Result};
-use crate::lookup::{Miss, Reach, check};
+use crate::lookup::{Asked, Miss, Reach, check};
 use crate::measure::{Measure, OfDtw, OfWld};
 use crate::scratch::Scratch;
 use crate::slot::{Map, Slot};
@@ -27,6 +27,8 @@ pub struct Tablebase {
     variant: Variant,
     /// Those of the tables of values under the draw limits.
     pub(crate) limits: LimitSet,
+    /// Whether positions have king runs.
+    pub(crate) king_run: bool,
     dirs: Vec<PathBuf>,
     /// Sorted by material, so that captures lead to lower slots.
     pub(crate) slots: Vec<Slot>,
@@ -85,11 +87,13 @@ impl Tablebase {
             }
         }
         let (mut slots, mut issues) = found.into_slots();
+        let king_run = crate::open::king_run_of(variant, &mut slots, &mut issues);
         let limits = crate::rule::limits_of(variant, &mut slots, &mut issues);
         let map = Map::new(&slots);
         Ok(Self {
             variant,
             limits,
+            king_run,
             dirs: names,
             slots,
             map,
@@ -105,6 +109,13 @@ impl Tablebase {
     #[must_use]
     pub const fn variant(&self) -> Variant {
         self.variant
+    }
+    /// Whether the tables know the king run: then positions have runs, and one without a run field
+    /// has none pending. If not, in a code with a king run, values are those of play without that
+    /// rule, and a position with a pending run is refused.
+    #[must_use]
+    pub const fn king_run(&self) -> bool {
+        self.king_run
     }
     /// The directories, as they were given.
     #[must_use]
@@ -177,7 +188,8 @@ impl Tablebase {
     ///
     /// # Errors
     /// [`Error::MissingTable`] names the table that is not there, [`Error::Table`] one that is
-    /// damaged; [`Error::RunNotCovered`] if a king run is pending; [`Error::OtherVariant`].
+    /// damaged; [`Error::RunNotCovered`] if a king run is pending that the tables do not know;
+    /// [`Error::OtherVariant`].
     pub fn probe_wld(&self, position: &Position) -> Result<Wld> {
         with_scratch(|s| self.probe_wld_with(position, s))
     }
@@ -266,7 +278,8 @@ impl Tablebase {
         Ok(self.probe(position)?.dtw())
     }
 
-    /// [`Self::probe_wld`] for programs with boards of their own: no [`Position`] is made.
+    /// [`Self::probe_wld`] for programs with boards of their own: no [`Position`] is made. No king
+    /// run is pending.
     ///
     /// ```
     /// use dambase_probe::{Board, Scratch, Side, Tablebase, Variant, Wld};
@@ -339,7 +352,8 @@ impl Tablebase {
         self.other::<R>()?;
         check::<R>(board, side)?;
         self.attach(scratch);
-        self.look_up::<R, M>(board, side, reach, scratch, 0, Material::of(board))
+        let asked = Asked::about(Material::of(board));
+        self.look_up::<R, M>(board, side, [Run::NONE; 2], reach, scratch, asked)
     }
 
     pub(crate) fn ask<M: Measure>(
@@ -361,8 +375,9 @@ impl Tablebase {
                 let Self(tablebase, position, reach, scratch, _) = self;
                 let board = Board::from_wide(position.board());
                 tablebase.attach(scratch);
-                let material = Material::of(&board);
-                tablebase.look_up::<R, M>(&board, position.side(), reach, scratch, 0, material)
+                let asked = Asked::about(Material::of(&board));
+                let (side, runs) = (position.side(), position.runs());
+                tablebase.look_up::<R, M>(&board, side, runs, reach, scratch, asked)
             }
         }
         self.fits(position)?;
@@ -390,12 +405,23 @@ impl Tablebase {
         if position.variant() != self.variant {
             return Err(self.other_variant(position.variant()));
         }
-        if position.runs().iter().any(|r| r.count > 0) {
-            // Tables with king runs would be asked here.
+        if !self.king_run && position.runs().iter().any(|r| r.count > 0) {
             let variant = self.variant;
             return Err(Error::RunNotCovered { variant });
         }
         Ok(())
+    }
+
+    /// The position after a legal move, as the tables know positions: if they do not know king runs,
+    /// the one that the move begins is dropped.
+    #[must_use]
+    pub fn after(&self, position: &Position, m: &Move<u128>) -> Position {
+        let after = position.after(m);
+        if self.king_run {
+            after
+        } else {
+            after.without_runs()
+        }
     }
 
     /// Prepares a scratch for look-ups here.

@@ -23,7 +23,7 @@ mod reader;
 mod writer;
 
 pub use error::Error;
-pub use format::header::{Codec, Header, Longest, Section, SliceHeader, SliceStats};
+pub use format::header::{Codec, Header, Longest, NoRuns, Section, SliceHeader, SliceStats};
 pub use format::{Metric, table_path};
 pub use index::{Index, TooLarge};
 pub use kingrun::{RunIndex, canonical_with_runs};

@@ -10,13 +10,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codec::{self, Coding, Packing, TableBuilder};
 use crate::error::{Error, Result};
 use crate::format::Metric;
-use crate::format::header::{Codec, Header, Longest, Section, SliceHeader, SliceStats};
-use crate::index::Index;
+use crate::format::header::{Codec, Header, Longest, NoRuns, Section, SliceHeader, SliceStats};
+use crate::kingrun::RunIndex;
 use crate::material::Material;
 use crate::output::Output;
 use crate::reader::Table;
 use crate::rule::DtzArray;
-use crate::value::{Dtw, DtwArray, WldArray};
+use crate::value::{Dtw, DtwArray, Wld, WldArray};
 
 /// How a table is written. Work is spread over the rayon pool in which the writer is called; the
 /// bytes of the file do not depend on it.
@@ -207,16 +207,29 @@ fn write<R: Ruleset>(
     slices: &[&dyn Values],
     options: &WriteOptions,
 ) -> Result<Header> {
-    let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
+    let scope = R::RULES.king_run.filter(|_| options.king_run);
+    if options.king_run && scope.is_none() {
+        return Err(Error::Input {
+            material,
+            what: "the code has no king run",
+        });
+    }
+    let index = RunIndex::<R::Bits>::new(R::RULES.geometry, scope, material)?;
+    let states = index.run_states();
     let kinds = |side: Side, range: Range<u64>, out: &mut Vec<Kind>| {
-        index.for_each_board(range, |_, board| {
-            out.push(if position::decided::<R>(board).is_some() {
+        let boards = range.start / states..range.end.div_ceil(states);
+        index.boards().for_each_board(boards, |i, board| {
+            let kind = if position::decided::<R>(board).is_some() {
                 Kind::Decided
             } else if movegen::has_capture::<R>(board, side) {
                 Kind::Capture
             } else {
                 Kind::Stored
-            });
+            };
+            // Captures are forced whatever the runs are.
+            let start = range.start.max(i * states);
+            let end = range.end.min((i + 1) * states);
+            out.extend(std::iter::repeat_n(kind, (end - start) as usize));
         });
     };
     let table = Header {
@@ -233,14 +246,30 @@ fn write<R: Ruleset>(
         file_bytes: 0,
         slices: Vec::new(),
     };
-    write_table(path, table, index.positions(), slices, &kinds, options)
+    write_table(
+        path,
+        table,
+        &Size {
+            positions: index.positions(),
+            states,
+        },
+        slices,
+        &kinds,
+        options,
+    )
+}
+
+/// How many positions a slice has, and how many of them each placement has.
+struct Size {
+    positions: u64,
+    states: u64,
 }
 
 /// Writes the table described by `header`, which gets its slices here.
 fn write_table(
     path: &Path,
     mut header: Header,
-    positions: u64,
+    size: &Size,
     slices: &[&dyn Values],
     kinds: &Kinds<'_>,
     options: &WriteOptions,
@@ -255,12 +284,12 @@ fn write_table(
     if slices.len() != material.sides().len() {
         return Err(input("wrong number of slices"));
     }
-    if slices.iter().any(|s| s.len() != positions) {
+    if slices.iter().any(|s| s.len() != size.positions) {
         return Err(input("a slice has the wrong length"));
     }
     let mut options = options.clone();
     if options.level == 0 {
-        options.level = LEVELS[usize::from(positions > LARGE)];
+        options.level = LEVELS[usize::from(size.positions > LARGE)];
     }
     let options = &options;
     let mut out = Output::create(path)?;
@@ -282,6 +311,7 @@ fn write_table(
             side,
             values,
             kinds,
+            no_runs_every: header.king_run.then_some(size.states),
             coding,
             block_positions,
         };
@@ -327,6 +357,9 @@ struct Source<'a> {
     side: Side,
     values: &'a dyn Values,
     kinds: &'a Kinds<'a>,
+    /// Positions of one placement, the first of which has no pending run; nothing if there are
+    /// no runs.
+    no_runs_every: Option<u64>,
     coding: Coding,
     block_positions: u32,
 }
@@ -358,9 +391,19 @@ impl Source<'_> {
         // Draws, wins, losses, cursed wins, blessed losses.
         let mut counts = [0_u64; 5];
         let mut longest: [Option<(u16, u64)>; 2] = [None; 2];
+        let mut no_runs = self.no_runs_every.map(|_| NoRuns::default());
         for (i, &code) in (start..).zip(&symbols) {
             let (value, plies) = self.coding.counted(code);
             counts[value] += 1;
+            if let (Some(n), Some(every)) = (&mut no_runs, self.no_runs_every)
+                && i.is_multiple_of(every)
+            {
+                n.add(match value {
+                    1 => Wld::Win,
+                    2 => Wld::Loss,
+                    _ => Wld::Draw,
+                });
+            }
             if (value == 1 || value == 2) && longest[value - 1].is_none_or(|l| plies > l.0) {
                 longest[value - 1] = Some((plies, i));
             }
@@ -401,6 +444,7 @@ impl Source<'_> {
                 decided: count(Kind::Decided),
                 longest_win: best(longest[0]),
                 longest_loss: best(longest[1]),
+                no_runs,
             },
             free: first.is_none(),
         })
@@ -445,6 +489,9 @@ impl SliceStats {
         };
         later(&mut self.longest_win, o.longest_win);
         later(&mut self.longest_loss, o.longest_loss);
+        if let Some(n) = o.no_runs {
+            self.no_runs.get_or_insert_default().merge(n);
+        }
     }
 }
 

@@ -223,6 +223,16 @@ fn failure(plan: &Plan, options: &Options, e: Error) -> Failure {
             "remove the file to have it built anew, or run with --rebuild to replace all tables"
                 .to_owned(),
         ),
+        Error::OtherRun { king_run, .. } => failed(
+            if *king_run {
+                "leave out --no-king-run to go on with the tables that are there, choose another \
+                 --dir, or remove them"
+            } else {
+                "add --no-king-run to go on with the tables that are there, choose another --dir, \
+                 or remove them"
+            }
+            .to_owned(),
+        ),
         Error::OtherLimits { .. } => failed(
             "give the same --limits, choose another --dir, or run with --rebuild to replace all \
              tables"

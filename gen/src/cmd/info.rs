@@ -7,6 +7,7 @@ use dambase_tables::{Header, SliceHeader, Table};
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome, chain};
+use super::json::NoRunsJson;
 use super::output::Output;
 use super::{grouped, size};
 
@@ -57,6 +58,8 @@ struct SliceJson {
     decided: u64,
     max_dtw_win: Option<u16>,
     max_dtw_loss: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_runs: Option<NoRunsJson>,
 }
 
 #[derive(Serialize)]
@@ -105,6 +108,7 @@ impl SliceJson {
             decided: s.stats.decided,
             max_dtw_win: s.stats.longest_win.map(|l| l.plies.0),
             max_dtw_loss: s.stats.longest_loss.map(|l| l.plies.0),
+            no_runs: s.stats.no_runs.map(NoRunsJson::new),
         }
     }
 }
@@ -265,6 +269,8 @@ fn one(path: &Path, h: &Header, out: &mut Output) -> Outcome {
     )?;
     if h.lacks_king_run() {
         field("king run", "not known: solved without it".to_owned())?;
+    } else if h.king_run {
+        field("king run", "part of the positions".to_owned())?;
     }
     field(
         "size",

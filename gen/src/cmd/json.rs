@@ -3,6 +3,7 @@
 
 use dambase_probe::Verdict;
 use dambase_rules::{Bits, Move};
+use dambase_tables::NoRuns;
 use serde::Serialize;
 
 /// One legal move.
@@ -52,6 +53,26 @@ impl RuleJson {
             wld: v.value.name(),
             dtz: need(v),
             limit: v.limit,
+        }
+    }
+}
+
+/// Counts of the positions without a pending king run, where positions have runs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct NoRunsJson {
+    positions: u64,
+    wins: u64,
+    losses: u64,
+    draws: u64,
+}
+
+impl NoRunsJson {
+    pub(super) const fn new(n: NoRuns) -> Self {
+        Self {
+            positions: n.positions,
+            wins: n.wins,
+            losses: n.losses,
+            draws: n.draws(),
         }
     }
 }

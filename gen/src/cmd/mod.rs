@@ -118,7 +118,14 @@ fn table_help(e: &dambase_probe::Error) -> &'static str {
             "build it with dambase build, or add the directory that has it with --dir"
         }
         Error::Table(_) => "remove the damaged table and build it again",
-        Error::RunNotCovered { .. } => "ask for the position without its king run",
+        Error::RunNotCovered { .. } => {
+            "ask for the position without its king run, or build tables that know it in another \
+             directory"
+        }
+        Error::WithoutRun { .. } => {
+            "remove the tables without king run and build them again, or keep them in another \
+             directory"
+        }
         _ => "run dambase verify on the tables",
     }
 }

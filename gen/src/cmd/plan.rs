@@ -41,6 +41,8 @@ struct TotalJson<'a> {
     variant: &'a str,
     total: bool,
     metrics: Vec<&'static str>,
+    /// Whether the king run is part of the positions.
+    king_run: bool,
     materials: usize,
     positions: u128,
     memory_bytes: u64,
@@ -81,6 +83,7 @@ fn json(plan: &Plan, out: &mut Output) -> Result<(), Failure> {
         variant,
         total: true,
         metrics: metrics(plan),
+        king_run: plan.king_run,
         materials: plan.steps.len(),
         positions: plan.positions(),
         memory_bytes: plan.memory_bytes(),
@@ -99,9 +102,14 @@ fn text(plan: &Plan, out: &mut Output) -> Result<(), Failure> {
         out.line(line(s, width))?;
     }
     out.line(format!(
-        "{} materials, {} positions, metrics {}; about {} of memory and {} of disk",
+        "{} materials, {} positions{}, metrics {}; about {} of memory and {} of disk",
         plan.steps.len(),
         grouped(plan.positions()),
+        if plan.king_run {
+            " with their king runs"
+        } else {
+            ""
+        },
         metrics(plan).join(","),
         size(plan.memory_bytes()),
         size(plan.disk_bytes()),

@@ -222,7 +222,7 @@ fn ask(tables: &Tablebase, p: &Position) -> Result<(Known, Vec<Answer>), Error> 
             .legal_moves()
             .into_iter()
             .map(|made| {
-                let after = tables.outcome(&p.after(&made).without_runs()).ok();
+                let after = tables.outcome(&tables.after(p, &made)).ok();
                 Answer {
                     made,
                     wld: after.map(|o| o.wld.opposite()),
@@ -251,7 +251,7 @@ fn rules(
         Err(e) => return Err(e),
     };
     for a in &mut moves {
-        let after = p.after(&a.made).without_runs();
+        let after = tables.after(p, &a.made);
         let clocks = clocks.after(tables.limits(), p.board(), p.side(), &a.made);
         a.rule = match tables.verdict(&after, clocks) {
             Ok(v) => Some(Verdict {

@@ -30,6 +30,10 @@ pub(super) struct Selection {
     /// Only these materials, for example KKMvKM, and the smaller ones that they need
     #[arg(long, value_name = "MATERIAL,...", value_delimiter = ',', value_parser = material)]
     only: Vec<Material>,
+    /// Leave the king run out of a code that has one (frisian): a fraction of the positions, but
+    /// values are those of play without that rule
+    #[arg(long)]
+    no_king_run: bool,
     /// Threads that work at the same time [default: one for each processor]
     #[arg(long, value_name = "T", value_parser = threads)]
     threads: Option<usize>,
@@ -112,6 +116,11 @@ impl Selection {
             Plan::complete(variant, pieces, &self.plain(), threads)
         } else {
             Plan::with_children(variant, &self.only, &self.plain(), threads)
+        };
+        let plan = if self.no_king_run {
+            plan.and_then(Plan::without_king_run)
+        } else {
+            plan
         };
         plan.map_err(|e| {
             Failure::usage(

@@ -5,18 +5,20 @@ use std::path::Path;
 
 use clap::Args;
 use dambase_gen::verify::Listing;
-use dambase_rules::{LimitSet, Position, Run, Side, Variant};
-use dambase_tables::{Header, Index, Material, Metric, SliceStats, Table};
+use dambase_rules::{LimitSet, Position, Side, Variant};
+use dambase_tables::{Header, Material, Metric, RunIndex, SliceStats, Table};
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome, chain};
+use super::json::NoRunsJson;
 use super::output::Output;
 use super::{Code, Directory, grouped};
 
 /// Show the counts of every material and side to move that has a table
 ///
 /// Wins and losses are for the side to move; captures are the positions in which it must capture.
-/// Distances are in plies. Mirrored materials are listed too. The numbers come from the headers,
+/// Distances are in plies. Where the king run is part of the positions every state of the runs counts;
+/// those without a pending run are counted once more by themselves. Mirrored materials are listed too. The numbers come from the headers,
 /// which `dambase verify` checks.
 #[derive(Debug, Args)]
 pub(super) struct Stats {
@@ -43,6 +45,8 @@ struct StatsJson {
     max_dtw_loss: Option<u16>,
     longest_win_fen: Option<String>,
     rule: Option<RuleStatsJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_runs: Option<NoRunsJson>,
 }
 
 /// Counts under the draw limits, play beginning with full clocks.
@@ -71,6 +75,7 @@ impl Stats {
             )
         })?;
         let mut rows = BTreeMap::new();
+        let king_run = listing.king_run(dir, variant);
         for (&material, metrics) in &listing.tables {
             let header = header(dir, variant, material, metrics)?;
             let rule = if metrics.contains(&Metric::Dtz) {
@@ -78,6 +83,18 @@ impl Stats {
             } else {
                 None
             };
+            for h in [Some(&header), rule.as_ref()].into_iter().flatten() {
+                if h.king_run != king_run {
+                    return Err(Failure::failed(
+                        format!(
+                            "cannot count {material}: its {} table was built without the king \
+                             run, others with it",
+                            h.metric
+                        ),
+                        "keep tables with and without the king run in different directories",
+                    ));
+                }
+            }
             for m in [material, material.mirrored()] {
                 rows.entry(m)
                     .or_insert_with(|| (header.clone(), rule.clone()));
@@ -179,13 +196,13 @@ fn row(material: Material, side: Side, header: &Header) -> StatsJson {
     let stats: &SliceStats = &header.slice(stored_side).expect("a checked header").stats;
     let longest = stats.longest_win.map(|l| {
         let g = variant.rules().geometry;
-        let index = Index::<u128>::new(g, stored).expect("a checked header");
-        let mut board = index.board(l.index);
-        if swapped {
-            board = board.mirrored(g);
-        }
-        Position::new(variant, board, side, [Run::NONE; 2])
-            .map_or_else(|e| e.to_string(), |p| p.fen())
+        let scope = variant.rules().king_run.filter(|_| header.king_run);
+        let index = RunIndex::<u128>::new(g, scope, stored).expect("a checked header");
+        let (board, runs) = index.position(l.index);
+        Position::new(variant, board, stored_side, runs).map_or_else(
+            |e| e.to_string(),
+            |p| if swapped { p.mirrored() } else { p }.fen(),
+        )
     });
     let distances = header.metric == Metric::Dtw;
     let plies = |l: Option<dambase_tables::Longest>| l.filter(|_| distances).map(|l| l.plies.0);
@@ -202,6 +219,7 @@ fn row(material: Material, side: Side, header: &Header) -> StatsJson {
         max_dtw_loss: plies(stats.longest_loss),
         longest_win_fen: longest,
         rule: None,
+        no_runs: stats.no_runs.map(NoRunsJson::new),
     }
 }
 

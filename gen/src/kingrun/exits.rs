@@ -18,6 +18,7 @@ struct Child<'a, W> {
 pub(super) struct Children<'a, R: Ruleset, const DTW: bool> {
     material: Material,
     tables: Vec<Child<'a, R::Bits>>,
+    fresh: bool,
 }
 
 /// A move that leaves the unit.
@@ -33,7 +34,15 @@ pub(super) struct Exit<'b, W> {
 impl<'a, R: Ruleset, const DTW: bool> Children<'a, R, DTW> {
     /// Collects the tables that captures and crownings of either side may lead to, as far as they
     /// are in `store`.
-    pub(super) fn new(material: Material, scope: KingRun, store: &'a Store) -> Result<Self, Error> {
+    ///
+    /// With `DTW`, distances go on through a move that leaves the material; or, if `fresh`, they
+    /// begin there, and the tables need none.
+    pub(super) fn new(
+        material: Material,
+        scope: KingRun,
+        store: &'a Store,
+        fresh: bool,
+    ) -> Result<Self, Error> {
         let mut needed = Vec::new();
         for mover in 0..2 {
             for crowned in 0..=material.men[mover].min(1) {
@@ -61,12 +70,16 @@ impl<'a, R: Ruleset, const DTW: bool> Children<'a, R, DTW> {
             if solved.wld.iter().any(|a| a.len() != index.positions()) {
                 return Err(Error::NoRuns(needed));
             }
-            if DTW && solved.dtw.is_none() {
+            if DTW && !fresh && solved.dtw.is_none() {
                 return Err(Error::MissingDistances { material, needed });
             }
             tables.push(Child { index, solved });
         }
-        Ok(Self { material, tables })
+        Ok(Self {
+            material,
+            tables,
+            fresh,
+        })
     }
 
     /// Lowers each lane, a run of the opponent before the move, to the score of the exit for the
@@ -103,10 +116,12 @@ impl<'a, R: Ruleset, const DTW: bool> Children<'a, R, DTW> {
         };
         let at = Place::new(&child.index, &placed.board, side, placed.swapped);
         match &child.solved.dtw {
-            Some(dtw) if DTW => at.lower(lanes, exit, |i| score::of_code(dtw[slice].codes[i])),
+            Some(dtw) if DTW && !self.fresh => {
+                at.lower(lanes, exit, |i| score::of_code(dtw[slice].codes[i]))
+            }
             _ => {
                 let wld = &child.solved.wld[slice];
-                at.lower(lanes, exit, |i| score::of_wld(wld.get(i as u64)));
+                at.lower(lanes, exit, |i| score::of_wld::<DTW>(wld.get(i as u64)));
             }
         }
         Ok(())

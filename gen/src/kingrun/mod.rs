@@ -20,9 +20,12 @@ mod exits;
 mod score;
 mod unit;
 
+use dambase_rules::limits::{Limit, Runs};
 use dambase_rules::ruleset::KingRun;
-use dambase_rules::{Bits, Ruleset, Variant, marker};
-use dambase_tables::{DtwArray, Material, RunIndex, WldArray};
+use dambase_rules::{Bits, LimitSet, Ruleset, Variant, marker};
+use dambase_tables::{
+    Dtw, DtwArray, Dtz, DtzArray, Material, RuleValue, RunIndex, Value, Wld, WldArray,
+};
 use rayon::prelude::*;
 
 use crate::{Control, Error, Solved, Store};
@@ -65,14 +68,100 @@ fn solve_in<R: Ruleset>(
         return Err(Error::NoKingRun(R::VARIANT));
     };
     if want_dtw {
-        Solver::<R, true>::new(material, scope, store)?.solve(ctl)
+        Solver::<R, true>::new(material, scope, store, false)?.solve(ctl)
     } else {
-        Solver::<R, false>::new(material, scope, store)?.solve(ctl)
+        Solver::<R, false>::new(material, scope, store, false)?.solve(ctl)
+    }
+}
+
+/// Values under the draw limits, with full clocks, of a material whose values without limits are
+/// `wld`. `store` has the smaller materials as the limits leave them: cursed wins and blessed losses
+/// are draws there.
+///
+/// Where a clock runs, every ply of the material counts and every move that leaves it starts
+/// another clock, so what a position needs is its distance to such a move. The clock and the runs
+/// do not touch each other: each state of the runs has a need of its own.
+///
+/// # Errors
+/// As [`solve`].
+///
+/// # Panics
+/// If `wld` does not have the arrays of the material; for limits of another kind: clocks that
+/// moves inside a material start again, or that run on into another one.
+pub fn solve_ruled(
+    limits: &LimitSet,
+    material: Material,
+    wld: &[WldArray],
+    store: &Store,
+    ctl: &Control,
+) -> Result<Vec<DtzArray>, Error> {
+    let clock = limits.of_material(material.kings, material.men);
+    let budget = clock.map(|c| limits.limit(c));
+    let plain = |l: &Limit| matches!(l.runs, Runs::Material(_)) && l.within.is_none();
+    assert!(
+        budget.is_none_or(|l| plain(l) && material.all_men() == 0),
+        "a clock that the solver does not know"
+    );
+    let budget = budget.map(Limit::plies);
+    let solved = match limits.variant() {
+        Variant::Frisian => ruled::<marker::Frisian>(material, store, budget, ctl),
+        Variant::FrisianFederation => {
+            ruled::<marker::FrisianFederation>(material, store, budget, ctl)
+        }
+        other => Err(Error::NoKingRun(other)),
+    }?;
+    assert_eq!(wld.len(), solved.wld.len(), "slices of {material}");
+    Ok((0..wld.len())
+        .map(|slice| {
+            let without = &wld[slice];
+            assert_eq!(
+                without.len(),
+                solved.wld[slice].len(),
+                "positions of {material}"
+            );
+            let code = |i: u64| {
+                let value = match &solved.dtw {
+                    Some(dtw) => dtw[slice].get(i),
+                    None => match solved.wld[slice].get(i) {
+                        Wld::Draw => Value::Draw,
+                        Wld::Win => Value::Win(Dtw(0)),
+                        Wld::Loss => Value::Loss(Dtw(0)),
+                    },
+                };
+                let enough = |d: Dtw| budget.is_none_or(|b| d.0 <= b);
+                let ruled = match value {
+                    Value::Win(d) if enough(d) => RuleValue::Win(Dtz(d.0)),
+                    Value::Loss(d) if enough(d) => RuleValue::Loss(Dtz(d.0)),
+                    _ => RuleValue::undecided(without.get(i)),
+                };
+                ruled.code()
+            };
+            DtzArray {
+                codes: (0..without.len()).into_par_iter().map(code).collect(),
+            }
+        })
+        .collect())
+}
+
+/// The values of a material with the plies to the end of its clock, if it has one.
+fn ruled<R: Ruleset>(
+    material: Material,
+    store: &Store,
+    budget: Option<u16>,
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    let Some(scope) = R::RULES.king_run else {
+        return Err(Error::NoKingRun(R::VARIANT));
+    };
+    if budget.is_some() {
+        Solver::<R, true>::new(material, scope, store, true)?.solve(ctl)
+    } else {
+        Solver::<R, false>::new(material, scope, store, false)?.solve(ctl)
     }
 }
 
 /// Positions of the units that are in memory at the same time, beside the finished ones.
-const POSITIONS_AT_A_TIME: u64 = 1 << 26;
+pub(crate) const POSITIONS_AT_A_TIME: u64 = 1 << 26;
 
 struct Solver<'a, R: Ruleset, const DTW: bool> {
     index: RunIndex<R::Bits>,
@@ -83,12 +172,17 @@ struct Solver<'a, R: Ruleset, const DTW: bool> {
 }
 
 impl<'a, R: Ruleset, const DTW: bool> Solver<'a, R, DTW> {
-    fn new(material: Material, scope: KingRun, store: &'a Store) -> Result<Self, Error> {
+    fn new(
+        material: Material,
+        scope: KingRun,
+        store: &'a Store,
+        fresh: bool,
+    ) -> Result<Self, Error> {
         if !material.is_canonical() {
             return Err(Error::NotCanonical(material));
         }
         let index = RunIndex::new(R::RULES.geometry, Some(scope), material)?;
-        let children = Children::new(material, scope, store)?;
+        let children = Children::new(material, scope, store, fresh)?;
         Ok(Self {
             index,
             scope,

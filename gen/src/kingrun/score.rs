@@ -6,9 +6,11 @@ use dambase_tables::{Dtw, Value, Wld};
 /// the opposite for a loss, without distances 1 and -1.
 pub(super) type Score = i16;
 
-/// Won in 0 plies. No code with a king run has such positions, so this stands for the minimum over
-/// no successors.
-pub(super) const WIN: Score = i16::MAX;
+/// The minimum over no successors.
+pub(super) const NONE: Score = i16::MAX;
+
+/// Won in 0 plies.
+const WIN: Score = NONE - 1;
 
 /// The score of a side to move that has lost already.
 pub(super) const fn lost<const DTW: bool>() -> Score {
@@ -25,13 +27,13 @@ pub(super) const fn of_code(code: u16) -> Score {
     }
 }
 
-/// The score of a value without distance.
+/// The score of a value without distance; where distances are counted, of one that begins here.
 #[inline(always)]
-pub(super) const fn of_wld(wld: Wld) -> Score {
+pub(super) const fn of_wld<const DTW: bool>(wld: Wld) -> Score {
     match wld {
         Wld::Draw => 0,
-        Wld::Win => 1,
-        Wld::Loss => -1,
+        Wld::Win => -lost::<DTW>(),
+        Wld::Loss => lost::<DTW>(),
     }
 }
 
@@ -40,7 +42,7 @@ pub(super) const fn of_wld(wld: Wld) -> Score {
 #[inline(always)]
 pub(super) const fn one_ply_up<const DTW: bool>(worst: Score) -> Score {
     let score = -worst;
-    if worst == WIN {
+    if worst == NONE {
         lost::<DTW>()
     } else if DTW {
         score - score.signum()
@@ -77,7 +79,7 @@ mod tests {
             for v in [Value::Win(Dtw(plies)), Value::Loss(Dtw(plies)), Value::Draw] {
                 assert_eq!(value(of_code(v.code())), v);
                 assert_eq!(wld(of_code(v.code())), v.wld());
-                assert_eq!(wld(of_wld(v.wld())), v.wld());
+                assert_eq!(wld(of_wld::<false>(v.wld())), v.wld());
             }
         }
     }
@@ -88,8 +90,12 @@ mod tests {
         assert_eq!(up(Value::Loss(Dtw(0))), Value::Win(Dtw(1)));
         assert_eq!(up(Value::Win(Dtw(7))), Value::Loss(Dtw(8)));
         assert_eq!(up(Value::Draw), Value::Draw);
-        assert_eq!(value(one_ply_up::<true>(WIN)), Value::Loss(Dtw(0)));
-        assert_eq!(wld(one_ply_up::<false>(WIN)), Wld::Loss);
+        assert_eq!(up(Value::Win(Dtw(0))), Value::Loss(Dtw(1)));
+        assert_eq!(value(one_ply_up::<true>(NONE)), Value::Loss(Dtw(0)));
+        assert_eq!(wld(one_ply_up::<false>(NONE)), Wld::Loss);
+        let begins = |v| value(one_ply_up::<true>(of_wld::<true>(v)));
+        assert_eq!(begins(Wld::Loss), Value::Win(Dtw(1)));
+        assert_eq!(begins(Wld::Win), Value::Loss(Dtw(1)));
         assert_eq!(wld(one_ply_up::<false>(1)), Wld::Loss);
     }
 }

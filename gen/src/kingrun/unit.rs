@@ -9,7 +9,7 @@ use dambase_tables::RunIndex;
 use rayon::prelude::*;
 
 use super::exits::{Children, Exit};
-use super::score::{self, Score, WIN};
+use super::score::{self, NONE, Score};
 use crate::{Control, Error};
 
 /// Rows a thread takes at a time; a multiple of 64.
@@ -101,7 +101,7 @@ impl<'a, R: Ruleset, const DTW: bool> Unit<'a, R, DTW> {
         let (own, lanes) = (self.states[us], self.states[them]);
         let words = self.rows.div_ceil(64);
         let mut scores = vec![0; self.rows * self.run_states];
-        let mut exits = vec![WIN; self.rows * lanes];
+        let mut exits = vec![NONE; self.rows * lanes];
         let mut open = vec![0_u64; words];
         let parts = scores
             .par_chunks_mut(ROWS * self.run_states)
@@ -246,7 +246,7 @@ impl<'a, R: Ruleset, const DTW: bool> Unit<'a, R, DTW> {
         let grid = R::RULES.geometry.grid();
         let occupied = self.men[0] | self.men[1] | kings[0] | kings[1];
         // The lowest score of the moves of each king, by the length of its run after them.
-        let mut best = [[[WIN; L]; 3]; KINGS];
+        let mut best = [[[NONE; L]; 3]; KINGS];
         let lengths = if own == 1 { 1 } else { 3 };
         let mut n = 0;
         for from in kings[us].squares() {
@@ -291,7 +291,7 @@ impl<'a, R: Ruleset, const DTW: bool> Unit<'a, R, DTW> {
                 put(3 * king + count, &worst);
             }
             // The held king goes on only if nothing else can move and the code allows it.
-            let stuck = others[0] == WIN && self.scope == KingRun::WhileOthersCanMove;
+            let stuck = others[0] == NONE && self.scope == KingRun::WhileOthersCanMove;
             put(3 * king + 3, if stuck { &b[2] } else { &others });
         }
     }

@@ -10,20 +10,22 @@ use std::time::Instant;
 use dambase_rules::movegen::{MoveList, captures};
 use dambase_rules::{LimitSet, Ruleset, Variant, WithRuleset, marker};
 use dambase_tables::{
-    DtzArray, Header, Index, Material, Metric, RuleValue, Table, WldArray, WriteOptions,
+    DtzArray, Header, Index, Material, Metric, RuleValue, Table, Wld, WldArray, WriteOptions,
     table_path, write_dtz,
 };
 use rayon::prelude::*;
 
 use super::{Done, Plan as Solving, Ruled, RuledStore, solve_any};
-use crate::build::{Event, Options, Summary, lock};
+use crate::build::{Event, Options, Summary, check_run, lock};
 use crate::plan::Plan;
-use crate::{Control, Error};
+use crate::{Control, Error, Solved, Store, kingrun, verify};
 
 /// Builds what is missing of the tables under `limits` of the materials of a plan. Their tables of
-/// win, loss and draw or of distances must be there.
+/// win, loss and draw or of distances must be there, with the king run if the plan has it.
 ///
 /// # Errors
+/// [`Error::OtherRun`] for a table that is there and was built with the king run if the plan is
+/// without it, or the other way round;
 /// [`Error::OtherLimits`] for a table that is there and was built under other limits;
 /// [`Error::Unusable`] for one that cannot be used; [`Error::Memory`]; [`Error::Locked`];
 /// [`Error::Threads`]; [`Error::Table`] if a table cannot be read or written;
@@ -87,7 +89,7 @@ impl Builder<'_> {
             positions,
             work: self.control.positions() + positions,
         });
-        let mut store = RuledStore::new(*self.limits);
+        let mut store = self.stores();
         for (i, step) in steps.iter().enumerate() {
             if !needed[i] {
                 continue;
@@ -95,20 +97,18 @@ impl Builder<'_> {
             self.control.check()?;
             let material = step.material;
             if !absent[i] {
-                store.insert(self.load(material, &store)?);
+                self.load(material, &mut store)?;
             } else {
                 (self.watch)(Event::Solving {
                     material,
                     positions: step.positions,
                 });
                 let start = Instant::now();
-                let mut wld = self.wld(material)?;
-                resolve(&mut Values::Wld(&mut wld), material, &store, self.control)?;
-                let slices: Vec<_> = wld.iter().collect();
-                let ruled = solve_any(material, &slices, &store, self.control)?;
+                let dtz = self.solve(material, &mut store)?;
                 let solving = start.elapsed();
                 let start = Instant::now();
-                let header = self.write(&ruled)?;
+                let dtz = dtz.as_deref().unwrap_or_else(|| store.dtz(material));
+                let header = self.write(material, dtz)?;
                 summary.bytes += header.file_bytes;
                 (self.watch)(Event::Written {
                     material,
@@ -117,7 +117,6 @@ impl Builder<'_> {
                     solving,
                     writing: start.elapsed(),
                 });
-                store.insert(ruled);
             }
             for (j, s) in steps[..=i].iter().enumerate() {
                 if last[j] <= i {
@@ -142,7 +141,10 @@ impl Builder<'_> {
         let opened = Table::open_in(dir, variant, material, Metric::Dtz)
             .and_then(|t| t.verify_checksums().map(|()| t.header().clone()));
         match opened {
-            Ok(h) if h.limits_hash == self.limits.hash() => Ok(Some(h)),
+            Ok(h) if h.limits_hash == self.limits.hash() => {
+                check_run(self.plan, &h, self.path(material, Metric::Dtz))?;
+                Ok(Some(h))
+            }
             Ok(h) => {
                 let found = LimitSet::from_hash(variant, h.limits_hash);
                 Err(Error::OtherLimits {
@@ -188,7 +190,9 @@ impl Builder<'_> {
 
     fn open(&self, material: Material, metric: Metric) -> Result<Table, Error> {
         let (dir, variant) = (&self.options.dir, self.plan.variant);
-        Ok(Table::open_in(dir, variant, material, metric)?)
+        let table = Table::open_in(dir, variant, material, metric)?;
+        check_run(self.plan, table.header(), table.path().to_owned())?;
+        Ok(table)
     }
 
     /// Win, loss and draw, from whichever table has them; captures are meaningless.
@@ -205,54 +209,171 @@ impl Builder<'_> {
             .collect::<Result<_, _>>()?)
     }
 
+    fn stores(&self) -> Stores {
+        if self.plan.king_run {
+            Stores::WithRuns {
+                without: Store::with_king_run(),
+                under: Store::with_king_run(),
+            }
+        } else {
+            Stores::Plain(RuledStore::new(*self.limits))
+        }
+    }
+
+    /// Solves a material and keeps its values; gives those to be written if they are not kept as
+    /// they are.
+    fn solve(
+        &self,
+        material: Material,
+        store: &mut Stores,
+    ) -> Result<Option<Vec<DtzArray>>, Error> {
+        let mut wld = self.wld(material)?;
+        match store {
+            Stores::Plain(store) => {
+                resolve(&mut Values::Wld(&mut wld), material, store, self.control)?;
+                let slices: Vec<_> = wld.iter().collect();
+                let ruled = solve_any(material, &slices, store, self.control)?;
+                store.insert(ruled);
+                Ok(None)
+            }
+            Stores::WithRuns { without, under } => {
+                let wld = self.resolved(material, wld, without)?;
+                let dtz =
+                    kingrun::solve_ruled(self.limits, material, &wld.wld, under, self.control)?;
+                let left = dtz.iter().map(|a| of(a, RuleValue::under_limits)).collect();
+                under.insert(values(material, left));
+                without.insert(wld);
+                Ok(Some(dtz))
+            }
+        }
+    }
+
+    /// Puts in the values of captures.
+    fn resolved(
+        &self,
+        material: Material,
+        wld: Vec<WldArray>,
+        store: &Store,
+    ) -> Result<Solved, Error> {
+        let mut solved = values(material, wld);
+        verify::resolve(self.plan.variant, &mut solved, store, self.control)?;
+        Ok(solved)
+    }
+
     /// Reads a finished material back, with the values of its captures.
-    fn load(&self, material: Material, store: &RuledStore) -> Result<Ruled, Error> {
+    fn load(&self, material: Material, store: &mut Stores) -> Result<(), Error> {
         let table = self.open(material, Metric::Dtz)?;
         let sides = material.sides().iter();
         let mut dtz: Vec<DtzArray> = sides
             .map(|&s| table.read_dtz(s))
             .collect::<Result<_, _>>()?;
+        let store = match store {
+            Stores::Plain(store) => store,
+            Stores::WithRuns { without, under } => {
+                let each = [
+                    (under, RuleValue::under_limits as fn(RuleValue) -> _),
+                    (without, RuleValue::without_limits),
+                ];
+                for (store, what) in each {
+                    let wld = dtz.iter().map(|a| of(a, what)).collect();
+                    store.insert(self.resolved(material, wld, store)?);
+                }
+                return Ok(());
+            }
+        };
         resolve(&mut Values::Dtz(&mut dtz), material, store, self.control)?;
         if self
             .limits
             .diagonal_of(material.kings, material.men)
             .is_none()
         {
-            return Ok(Ruled {
+            store.insert(Ruled {
                 material,
                 dtz,
                 beneath: None,
             });
+            return Ok(());
         }
         // The file has one of two numbers. These materials are small: solve them again.
-        let wld: Vec<_> = dtz.iter().map(without_limits).collect();
+        let without = |a: &DtzArray| of(a, RuleValue::without_limits);
+        let wld: Vec<_> = dtz.iter().map(without).collect();
         let slices: Vec<_> = wld.iter().collect();
-        solve_any(material, &slices, store, &Control::new())
+        let ruled = solve_any(material, &slices, store, &Control::new())?;
+        store.insert(ruled);
+        Ok(())
     }
 
-    fn write(&self, ruled: &Ruled) -> Result<Header, Error> {
-        struct Write<'a>(PathBuf, &'a Ruled, WriteOptions);
+    fn write(&self, material: Material, dtz: &[DtzArray]) -> Result<Header, Error> {
+        struct Write<'a>(PathBuf, Material, &'a [DtzArray], WriteOptions);
         impl WithRuleset for Write<'_> {
             type Output = Result<Header, dambase_tables::Error>;
             fn run<R: Ruleset>(self) -> Self::Output {
-                let slices: Vec<_> = self.1.dtz.iter().collect();
-                write_dtz::<R>(&self.0, self.1.material, &slices, &self.2)
+                let slices: Vec<_> = self.2.iter().collect();
+                write_dtz::<R>(&self.0, self.1, &slices, &self.3)
             }
         }
         let options = WriteOptions {
             limits_hash: self.limits.hash(),
             on_unverified: true,
+            king_run: self.plan.king_run,
             ..WriteOptions::default()
         };
-        let path = self.path(ruled.material, Metric::Dtz);
-        Ok(self.plan.variant.with(Write(path, ruled, options))?)
+        let path = self.path(material, Metric::Dtz);
+        Ok(self
+            .plan
+            .variant
+            .with(Write(path, material, dtz, options))?)
     }
 }
 
-fn without_limits(dtz: &DtzArray) -> WldArray {
+/// Finished materials.
+enum Stores {
+    /// Positions without king runs.
+    Plain(RuledStore),
+    /// Win, loss and draw of positions with king runs.
+    WithRuns {
+        /// Without limits.
+        without: Store,
+        /// As the limits leave them.
+        under: Store,
+    },
+}
+
+impl Stores {
+    /// The values of a finished material without king runs.
+    fn dtz(&self, material: Material) -> &[DtzArray] {
+        match self {
+            Self::Plain(store) => store.get(material).map_or(&[], |r| &r.dtz),
+            Self::WithRuns { .. } => &[],
+        }
+    }
+
+    fn remove(&mut self, material: Material) {
+        match self {
+            Self::Plain(store) => {
+                store.remove(material);
+            }
+            Self::WithRuns { without, under } => {
+                without.remove(material);
+                under.remove(material);
+            }
+        }
+    }
+}
+
+fn values(material: Material, wld: Vec<WldArray>) -> Solved {
+    Solved {
+        material,
+        wld,
+        dtw: None,
+    }
+}
+
+/// Win, loss and draw in one of the two senses.
+fn of(dtz: &DtzArray, what: impl Fn(RuleValue) -> Wld) -> WldArray {
     let mut wld = WldArray::new(dtz.len());
     for i in 0..dtz.len() {
-        wld.set(i, dtz.get(i).without_limits());
+        wld.set(i, what(dtz.get(i)));
     }
     wld
 }

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use dambase_probe::Tablebase;
-use dambase_rules::{Position, Run, Side};
+use dambase_rules::{Position, Side};
 use dambase_tables::{
-    Dtw, Index, Longest, Material, Metric, RuleValue, SliceStats, Table, table_path,
+    Dtw, Longest, Material, Metric, RuleValue, RunIndex, SliceStats, Table, table_path,
 };
 use rayon::prelude::*;
 
@@ -163,6 +163,9 @@ impl Found {
         s.draws += o.draws;
         s.blessed_losses += o.blessed_losses;
         s.losses += o.losses;
+        if let Some(n) = o.no_runs {
+            s.no_runs.get_or_insert_default().merge(n);
+        }
         s.longest_win = later(s.longest_win, o.longest_win);
         s.longest_loss = later(s.longest_loss, o.longest_loss);
         self
@@ -176,7 +179,9 @@ fn slice(
     side: Side,
     control: &Control,
 ) -> Result<Found, Error> {
-    let index = Index::<u128>::new(request.variant.rules().geometry, material)?;
+    let rules = request.variant.rules();
+    let scope = rules.king_run.filter(|_| tables.king_run());
+    let index = RunIndex::<u128>::new(rules.geometry, scope, material)?;
     let all = index.positions();
     let n = if request.quick { all.min(SAMPLE) } else { all };
     // Of a sample the positions are spread over the slice.
@@ -185,7 +190,8 @@ fn slice(
         control.check()?;
         let mut found = Found::default();
         for i in (c * CHUNK..((c + 1) * CHUNK).min(n)).map(at) {
-            let position = Position::new(request.variant, index.board(i), side, [Run::NONE; 2]);
+            let (board, runs) = index.position(i);
+            let position = Position::new(request.variant, board, side, runs);
             let what = match &position {
                 Ok(p) => match tables.check_dtz(p) {
                     Ok(what) => what,
@@ -204,6 +210,12 @@ fn slice(
                 && let Ok(value) = tables.probe_dtz(p)
             {
                 found.count(value, i);
+                if tables.king_run() {
+                    let none = found.stats.no_runs.get_or_insert_default();
+                    if i.is_multiple_of(index.run_states()) {
+                        none.add(value.under_limits());
+                    }
+                }
             }
         }
         Ok(found)

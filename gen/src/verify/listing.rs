@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dambase_rules::Variant;
-use dambase_tables::{Material, Metric};
+use dambase_tables::{Material, Metric, Table, table_path};
 
 use crate::Error;
 
@@ -65,6 +65,19 @@ impl Listing {
         listing.tables.values_mut().for_each(|m| m.sort());
         listing.others.sort();
         Ok(listing)
+    }
+
+    /// Whether positions have king runs: if any table of the code in `dir` says so.
+    #[must_use]
+    pub fn king_run(&self, dir: &Path, variant: Variant) -> bool {
+        let knows = |path| Table::open(path).is_ok_and(|t| t.header().king_run);
+        variant.rules().king_run.is_some()
+            && self.tables.iter().any(|(&material, metrics)| {
+                let paths = metrics
+                    .iter()
+                    .map(|&k| table_path(dir, variant, material, k));
+                paths.into_iter().any(knows)
+            })
     }
 
     /// Whether a table is there.

@@ -87,7 +87,8 @@ pub struct Summary {
 pub fn positions(request: &Request<'_>) -> Result<u64, Error> {
     let listing = Listing::read(request.dir, request.variant)?;
     let materials = wanted(request, &listing);
-    let plan = Plan::exactly(request.variant, materials, &[Metric::Wld])?;
+    let king_run = listing.king_run(request.dir, request.variant);
+    let plan = Plan::exactly(request.variant, king_run, materials, &[Metric::Wld])?;
     let slice = |positions: u64| {
         if request.quick {
             positions.min(SAMPLE)
@@ -126,7 +127,11 @@ pub fn verify(
         control,
         watch,
         summary: Summary::default(),
-        store: Store::new(),
+        store: if listing.king_run(request.dir, request.variant) {
+            Store::with_king_run()
+        } else {
+            Store::new()
+        },
         missing: BTreeSet::new(),
     };
     run.others(&listing);
@@ -259,7 +264,8 @@ impl Run<'_> {
         let variant = self.request.variant;
         let distances = needed.iter().any(|&m| self.path(m, Metric::Dtw).exists());
         let metric = if distances { Metric::Dtw } else { Metric::Wld };
-        let plan = Plan::exactly(variant, needed.to_vec(), &[metric])?;
+        let king_run = self.store.king_run();
+        let plan = Plan::exactly(variant, king_run, needed.to_vec(), &[metric])?;
         let bytes = if self.request.quick {
             let all = plan.steps.iter().map(|s| s.value_bytes);
             all.fold(0, u64::saturating_add)
@@ -280,9 +286,15 @@ impl Run<'_> {
         let (dir, variant) = (self.request.dir, self.request.variant);
         let opened = Table::open_in(dir, variant, material, metric)
             .and_then(|t| t.verify_checksums().map(|()| t));
-        opened
+        let table = opened
             .map_err(|e| self.fault(self.path(material, metric), said(&e)))
-            .ok()
+            .ok()?;
+        if self.store.king_run() && !table.header().king_run {
+            let what = "was built without the king run, which other tables have";
+            self.fault(self.path(material, metric), what);
+            return None;
+        }
+        Some(table)
     }
 }
 

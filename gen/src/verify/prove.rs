@@ -10,9 +10,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dambase_rules::movegen::{self, MoveList};
-use dambase_rules::position::{decided, winner_without_moves};
-use dambase_rules::{Bits, Board, Position, Ruleset, Run, Side, Variant};
-use dambase_tables::{Dtw, Index, Longest, Material, SliceStats, Value, Wld, canonical};
+use dambase_rules::position::{decided, runs_after, winner_without_moves};
+use dambase_rules::{Bits, Board, Move, Position, Ruleset, Run, Side};
+use dambase_tables::{
+    Dtw, Longest, Material, RunIndex, SliceStats, Value, Wld, canonical_with_runs,
+};
 use rayon::prelude::*;
 
 use crate::{Control, Error, Solved, Store};
@@ -52,12 +54,12 @@ fn captures<R: Ruleset>(board: &Board<R::Bits>, side: Side, list: &mut MoveList<
     movegen::captures::<R>(board, side, list);
 }
 
-/// The legal moves of a position that is not over, the king run left out.
+/// The legal moves of a position that is not over.
 #[inline(never)]
-fn moves<R: Ruleset>(board: &Board<R::Bits>, side: Side, list: &mut MoveList<R::Bits>) {
+fn moves<R: Ruleset>(board: &Board<R::Bits>, side: Side, run: Run, list: &mut MoveList<R::Bits>) {
     captures::<R>(board, side, list);
     if list.is_empty() {
-        movegen::quiet::<R>(board, side, Run::NONE, list);
+        movegen::quiet::<R>(board, side, run, list);
     }
 }
 
@@ -81,7 +83,7 @@ pub struct Prover<'a, R: Ruleset> {
 }
 
 /// The numbering of a material and its values.
-type Entry<'a, W> = (Index<W>, &'a Solved);
+type Entry<'a, W> = (RunIndex<W>, &'a Solved);
 
 /// Values of any position from tables in memory.
 #[derive(Debug)]
@@ -91,14 +93,17 @@ pub struct Oracle<'a, R: Ruleset> {
     distances: bool,
     /// Captures have their true values in the arrays.
     resolved: bool,
+    /// Whether positions have king runs.
+    king_run: bool,
 }
 
 impl<'a, R: Ruleset> Oracle<'a, R> {
-    /// Values come from the materials of `store` and from `solved`. With `distances`, materials
+    /// Values come from the materials of `store`, which knows whether positions have king runs, and
+    /// from `solved`. With `distances`, materials
     /// without them do not count. If not `resolved`, the values of capture positions are found by playing the captures.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::TooLarge`]; [`Error::NoRuns`] for a material without runs where others have them.
     pub fn new(
         store: &'a Store,
         solved: Option<&'a Solved>,
@@ -115,17 +120,42 @@ impl<'a, R: Ruleset> Oracle<'a, R> {
             entries: vec![None; width.pow(4)],
             distances,
             resolved,
+            king_run: store.king_run(),
         };
         let stored = store.materials().into_iter().filter_map(|m| store.get(m));
         for s in stored.chain(solved) {
             if distances && s.dtw.is_none() {
                 continue;
             }
-            let index = Index::new(R::RULES.geometry, s.material)?;
+            let index = oracle.numbering(s.material)?;
+            if s.wld.iter().any(|a| a.len() != index.positions()) {
+                return Err(Error::NoRuns(s.material));
+            }
             let slot = oracle.slot(s.material).expect("a material of this oracle");
             oracle.entries[slot] = Some((index, s));
         }
         Ok(oracle)
+    }
+
+    fn numbering(&self, m: Material) -> Result<RunIndex<R::Bits>, Error> {
+        let scope = R::RULES.king_run.filter(|_| self.king_run);
+        Ok(RunIndex::new(R::RULES.geometry, scope, m)?)
+    }
+
+    /// The king runs after a move.
+    fn runs_after(
+        &self,
+        runs: [Run; 2],
+        before: &Board<R::Bits>,
+        after: &Board<R::Bits>,
+        side: Side,
+        m: &Move<R::Bits>,
+    ) -> [Run; 2] {
+        if self.king_run {
+            runs_after::<R>(runs, before, after, side, m)
+        } else {
+            [Run::NONE; 2]
+        }
     }
 
     fn slot(&self, m: Material) -> Option<usize> {
@@ -142,10 +172,10 @@ impl<'a, R: Ruleset> Oracle<'a, R> {
     }
 
     /// The stored score of a position that is quiet or resolved.
-    fn stored(&self, board: &Board<R::Bits>, side: Side) -> Result<i32, Material> {
-        let p = canonical(R::RULES.geometry, board, side);
+    fn stored(&self, board: &Board<R::Bits>, side: Side, runs: [Run; 2]) -> Result<i32, Material> {
+        let (p, runs) = canonical_with_runs(R::RULES.geometry, board, side, runs);
         let (index, solved) = self.entry(p.material)?;
-        Ok(self.at(solved, p.side, index.index(&p.board)))
+        Ok(self.at(solved, p.side, index.index(&p.board, runs)))
     }
 
     /// The score at an index.
@@ -174,7 +204,7 @@ impl<'a, R: Ruleset> Oracle<'a, R> {
     }
 
     /// The score of any position, and whether it had to be found by playing captures.
-    fn score(&self, board: &Board<R::Bits>, side: Side) -> Result<i32, Material> {
+    fn score(&self, board: &Board<R::Bits>, side: Side, runs: [Run; 2]) -> Result<i32, Material> {
         if let Some(s) = Self::over(board, side) {
             return Ok(s);
         }
@@ -182,10 +212,10 @@ impl<'a, R: Ruleset> Oracle<'a, R> {
             let mut list = MoveList::new();
             captures::<R>(board, side, &mut list);
             if !list.is_empty() {
-                return self.best(board, side, &list);
+                return self.best(board, side, runs, &list);
             }
         }
-        self.stored(board, side)
+        self.stored(board, side, runs)
     }
 
     /// The best score that the moves of a list lead to; that of a side without moves if it is
@@ -194,11 +224,14 @@ impl<'a, R: Ruleset> Oracle<'a, R> {
         &self,
         board: &Board<R::Bits>,
         side: Side,
+        runs: [Run; 2],
         list: &MoveList<R::Bits>,
     ) -> Result<i32, Material> {
         let mut best = None;
         for m in list.iter() {
-            let s = self.back(self.score(&board.after(side, m), side.other())?);
+            let after = board.after(side, m);
+            let runs = self.runs_after(runs, board, &after, side, m);
+            let s = self.back(self.score(&after, side.other(), runs)?);
             if best.is_none_or(|b| s > b) {
                 best = Some(s);
             }
@@ -248,20 +281,24 @@ fn value(score: i32) -> Value {
 }
 
 /// Puts the true values of captures and of decided positions into the arrays of `solved`, where
-/// tables have nothing that means anything.
+/// tables have nothing that means anything. Its positions are those of `store`, with king runs or
+/// without.
 ///
 /// # Errors
 /// [`Error::MissingTable`] if a capture leads to a material that is not in `store`, whose
 /// captures must be resolved already and which must have distances if `solved` has;
-/// [`Error::Interrupted`].
+/// [`Error::NoRuns`] if `solved` has no king runs but `store` has; [`Error::Interrupted`].
 pub fn resolve<R: Ruleset>(
     solved: &mut Solved,
     store: &Store,
     control: &Control,
 ) -> Result<(), Error> {
     let material = solved.material;
-    let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
     let oracle = Oracle::<R>::new(store, None, solved.dtw.is_some(), true)?;
+    let index = oracle.numbering(material)?;
+    if solved.wld.iter().any(|a| a.len() != index.positions()) {
+        return Err(Error::NoRuns(material));
+    }
     for (slot, &side) in material.sides().iter().enumerate() {
         let n = index.positions();
         let codes: Vec<Option<&mut [u16]>> = match &mut solved.dtw {
@@ -282,7 +319,7 @@ pub fn resolve<R: Ruleset>(
                 let mut list = MoveList::new();
                 let first = chunk as u64 * CHUNK;
                 for i in first..(first + CHUNK).min(n) {
-                    let board = index.board(i);
+                    let (board, runs) = index.position(i);
                     let score = match Oracle::<R>::over(&board, side) {
                         Some(s) => s,
                         None => {
@@ -291,7 +328,7 @@ pub fn resolve<R: Ruleset>(
                                 continue;
                             }
                             oracle
-                                .best(&board, side, &list)
+                                .best(&board, side, runs, &list)
                                 .map_err(|needed| Error::MissingTable { material, needed })?
                         }
                     };
@@ -340,7 +377,7 @@ impl<'a, R: Ruleset> Prover<'a, R> {
 
     fn slice(
         &self,
-        index: &Index<R::Bits>,
+        index: &RunIndex<R::Bits>,
         solved: &Solved,
         side: Side,
         extent: Extent,
@@ -377,7 +414,7 @@ impl<'a, R: Ruleset> Prover<'a, R> {
 
     fn position(
         &self,
-        index: &Index<R::Bits>,
+        index: &RunIndex<R::Bits>,
         solved: &Solved,
         side: Side,
         i: u64,
@@ -385,7 +422,7 @@ impl<'a, R: Ruleset> Prover<'a, R> {
         proof: &mut SliceProof,
     ) -> Result<(), Error> {
         let material = solved.material;
-        let board = index.board(i);
+        let (board, runs) = index.position(i);
         let stats = &mut proof.stats;
         let (found, quiet) = match Oracle::<R>::over(&board, side) {
             Some(s) => {
@@ -393,16 +430,22 @@ impl<'a, R: Ruleset> Prover<'a, R> {
                 (s, false)
             }
             None => {
-                moves::<R>(&board, side, list);
+                moves::<R>(&board, side, runs[side as usize], list);
                 let quiet = !list.is_capture();
                 stats.captures += u64::from(!quiet);
-                let best = self.oracle.best(&board, side, list);
+                let best = self.oracle.best(&board, side, runs, list);
                 let missing = |needed| Error::MissingTable { material, needed };
                 (best.map_err(missing)?, quiet)
             }
         };
         let value = value(found);
         stats.positions += 1;
+        if self.oracle.king_run {
+            let none = stats.no_runs.get_or_insert_default();
+            if i.is_multiple_of(index.run_states()) {
+                none.add(value.wld());
+            }
+        }
         match value {
             Value::Draw => stats.draws += 1,
             Value::Win(plies) => {
@@ -432,7 +475,7 @@ impl<'a, R: Ruleset> Prover<'a, R> {
         } else {
             return Ok(());
         };
-        proof.fault(&board.wide(), side, i, R::VARIANT, what);
+        proof.fault::<R>(&board, side, runs, i, what);
         Ok(())
     }
 
@@ -448,7 +491,7 @@ impl<'a, R: Ruleset> Prover<'a, R> {
     /// Shows that every win and loss rests on ended games or on smaller materials.
     fn ground(
         &self,
-        index: &Index<R::Bits>,
+        index: &RunIndex<R::Bits>,
         solved: &Solved,
         slices: &mut [SliceProof],
     ) -> Result<(), Error> {
@@ -459,22 +502,22 @@ impl<'a, R: Ruleset> Prover<'a, R> {
         let grounded: Vec<Vec<AtomicU64>> = (0..slices.len())
             .map(|_| (0..words).map(|_| AtomicU64::new(0)).collect())
             .collect();
-        let known = |board: &Board<R::Bits>, side: Side| {
-            let p = canonical(R::RULES.geometry, board, side);
+        let known = |board: &Board<R::Bits>, side: Side, runs: [Run; 2]| {
+            let (p, runs) = canonical_with_runs(R::RULES.geometry, board, side, runs);
             if p.material != material {
                 return true;
             }
-            let i = index.index(&p.board);
+            let i = index.index(&p.board, runs);
             let word = &grounded[slot_of(material, p.side)][(i / 64) as usize];
             word.load(Ordering::Relaxed) >> (i % 64) & 1 == 1
         };
         let missing = |needed| Error::MissingTable { material, needed };
         let rests = |i: u64, side: Side, list: &mut MoveList<R::Bits>| {
-            let board = index.board(i);
+            let (board, runs) = index.position(i);
             if Oracle::<R>::over(&board, side).is_some() {
                 return Ok(true);
             }
-            moves::<R>(&board, side, list);
+            moves::<R>(&board, side, runs[side as usize], list);
             if list.is_capture() {
                 return Ok(true);
             }
@@ -487,12 +530,14 @@ impl<'a, R: Ruleset> Prover<'a, R> {
             }
             for m in list.iter() {
                 let after = board.after(side, m);
-                let known = known(&after, side.other());
+                let other = side.other();
+                let runs = self.oracle.runs_after(runs, &board, &after, side, m);
+                let known = known(&after, other, runs);
                 if own < 0 {
                     if !known {
                         return Ok(false);
                     }
-                } else if known && self.oracle.score(&after, side.other()).map_err(missing)? < 0 {
+                } else if known && self.oracle.score(&after, other, runs).map_err(missing)? < 0 {
                     return Ok(true);
                 }
             }
@@ -537,7 +582,8 @@ impl<'a, R: Ruleset> Prover<'a, R> {
                 if word >> (i % 64) & 1 == 0 {
                     let own = self.words(self.oracle.at(solved, side, i));
                     let what = format!("is {own} that no line of play brings about");
-                    proof.fault(&index.board(i).wide(), side, i, R::VARIANT, what);
+                    let (board, runs) = index.position(i);
+                    proof.fault::<R>(&board, side, runs, i, what);
                 }
             }
         }
@@ -563,6 +609,9 @@ impl SliceProof {
         a.losses += b.losses;
         a.captures += b.captures;
         a.decided += b.decided;
+        if let Some(n) = b.no_runs {
+            a.no_runs.get_or_insert_default().merge(n);
+        }
         if let Some(l) = b.longest_win {
             keep(&mut a.longest_win, l);
         }
@@ -575,17 +624,17 @@ impl SliceProof {
         self
     }
 
-    fn fault(
+    fn fault<R: Ruleset>(
         &mut self,
-        board: &Board<u128>,
+        board: &Board<R::Bits>,
         side: Side,
+        runs: [Run; 2],
         index: u64,
-        variant: Variant,
         what: String,
     ) {
         self.wrong += 1;
         if self.faults.len() < MOST_FAULTS {
-            let fen = Position::new(variant, *board, side, [Run::NONE; 2])
+            let fen = Position::new(R::VARIANT, board.wide(), side, runs)
                 .map_or_else(|e| e.to_string(), |p| p.fen());
             self.faults.push(Fault {
                 side,

@@ -13,9 +13,9 @@ use crate::format::raw::{
     RawHeader, RawSection, RawSlice, VERIFIED,
 };
 use crate::format::{Metric, VERSION};
-use crate::index::Index;
+use crate::kingrun::RunIndex;
 use crate::material::Material;
-use crate::value::Dtw;
+use crate::value::{Dtw, Wld};
 
 /// How the blocks of a slice are compressed. The numbers are those of the file format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -81,6 +81,42 @@ pub struct SliceStats {
     pub longest_win: Option<Longest>,
     /// The longest loss; nothing in WLD tables and where there is none.
     pub longest_loss: Option<Longest>,
+    /// Counts of the positions without a pending king run; nothing where positions have no runs.
+    pub no_runs: Option<NoRuns>,
+}
+
+/// Counts of the positions of a slice in which no king run is pending.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct NoRuns {
+    /// All of them.
+    pub positions: u64,
+    /// Won by the side to move.
+    pub wins: u64,
+    /// Lost by the side to move.
+    pub losses: u64,
+}
+
+impl NoRuns {
+    /// Counts one more position.
+    pub const fn add(&mut self, value: Wld) {
+        self.positions += 1;
+        match value {
+            Wld::Win => self.wins += 1,
+            Wld::Loss => self.losses += 1,
+            Wld::Draw => {}
+        }
+    }
+    /// Adds the counts of other positions.
+    pub const fn merge(&mut self, others: Self) {
+        self.positions += others.positions;
+        self.wins += others.wins;
+        self.losses += others.losses;
+    }
+    /// Drawn.
+    #[must_use]
+    pub const fn draws(&self) -> u64 {
+        self.positions - self.wins - self.losses
+    }
 }
 
 impl SliceStats {
@@ -349,13 +385,21 @@ impl TryFrom<&RawHeader> for Header {
             usize::from(raw.slice_count) == sides.len(),
             "number of slices",
         )?;
-        let positions = Index::<u128>::new(variant.rules().geometry, material)
-            .map_err(|_| Flaw::Senseless("more positions than can be numbered"))?
-            .positions();
+        let rules = variant.rules();
+        let king_run = flags & KING_RUN != 0;
+        ensure(
+            !king_run || rules.king_run.is_some(),
+            "a king run in a code without one",
+        )?;
+        let scope = rules.king_run.filter(|_| king_run);
+        let index = RunIndex::<u128>::new(rules.geometry, scope, material)
+            .map_err(|_| Flaw::Senseless("more positions than can be numbered"))?;
+        let positions = index.positions();
         let mut slices = Vec::with_capacity(2);
         let mut end = HEADER_BYTES as u64;
         for (&side, raw) in sides.iter().zip(&raw.slices) {
-            let slice = SliceHeader::checked(side, raw, metric)?;
+            let boards = king_run.then(|| index.boards().positions());
+            let slice = SliceHeader::checked(side, raw, metric, boards)?;
             ensure(slice.stats.positions == positions, "number of positions")?;
             for section in [slice.model, slice.table, slice.blocks] {
                 ensure(section.offset == end, "place of a section")?;
@@ -379,7 +423,7 @@ impl TryFrom<&RawHeader> for Header {
             rules_hash: raw.rules.get(),
             limits_hash: raw.limits.get(),
             verified: flags & VERIFIED != 0,
-            king_run: flags & KING_RUN != 0,
+            king_run,
             on_unverified: flags & ON_UNVERIFIED != 0,
             generator: text(&raw.generator)?,
             verifier: text(&raw.verifier)?,
@@ -390,7 +434,13 @@ impl TryFrom<&RawHeader> for Header {
 }
 
 impl SliceHeader {
-    fn checked(side: Side, raw: &RawSlice, metric: Metric) -> std::result::Result<Self, Flaw> {
+    /// `boards` are the placements of the material if each has several run states.
+    fn checked(
+        side: Side,
+        raw: &RawSlice,
+        metric: Metric,
+        boards: Option<u64>,
+    ) -> std::result::Result<Self, Flaw> {
         let ensure = |good: bool, what| {
             if good {
                 Ok(())
@@ -418,6 +468,11 @@ impl SliceHeader {
             decided: raw.decided.get(),
             longest_win: longest(raw.longest_win_plies.get(), raw.longest_win_index.get())?,
             longest_loss: longest(raw.longest_loss_plies.get(), raw.longest_loss_index.get())?,
+            no_runs: boards.map(|positions| NoRuns {
+                positions,
+                wins: raw.no_runs_wins.get(),
+                losses: raw.no_runs_losses.get(),
+            }),
         };
         let sum = |counts: &[u64]| counts.iter().try_fold(0_u64, |a, &n| a.checked_add(n));
         let values = sum(&[
@@ -439,8 +494,18 @@ impl SliceHeader {
                 && (coding == Coding::Rule) == (metric == Metric::Dtz),
             "coding of another metric",
         )?;
+        let no_runs = stats.no_runs.map_or(
+            raw.no_runs_wins == 0u64 && raw.no_runs_losses == 0u64,
+            |n| {
+                let decisive = n.wins.checked_add(n.losses);
+                n.wins <= stats.wins
+                    && n.losses <= stats.losses
+                    && decisive.is_some_and(|d| d <= n.positions)
+            },
+        );
+        ensure(no_runs, "counts of positions without runs")?;
         ensure(
-            raw.zero == 0u32 && raw.parameters == [0; 24],
+            raw.zero == 0u32 && raw.parameters == [0; 8],
             "reserved bytes are not zero",
         )?;
         let section = |s: &RawSection| Section {
@@ -526,7 +591,9 @@ impl From<&SliceHeader> for RawSlice {
             table: raw_section(&s.table),
             blocks_offset: s.blocks.offset.into(),
             blocks_bytes: s.blocks.bytes.into(),
-            parameters: [0; 24],
+            no_runs_wins: stats.no_runs.map_or(0, |n| n.wins).into(),
+            no_runs_losses: stats.no_runs.map_or(0, |n| n.losses).into(),
+            parameters: [0; 8],
         }
     }
 }

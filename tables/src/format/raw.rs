@@ -74,7 +74,9 @@ pub(crate) struct RawSlice {
     pub(crate) table: RawSection,
     pub(crate) blocks_offset: U64,
     pub(crate) blocks_bytes: U64,
-    pub(crate) parameters: [u8; 24],
+    pub(crate) no_runs_wins: U64,
+    pub(crate) no_runs_losses: U64,
+    pub(crate) parameters: [u8; 8],
 }
 
 /// A section with a checksum.
@@ -127,7 +129,7 @@ mod tests {
         let slice = layout!(RawSlice: positions wins cursed_wins draws blessed_losses losses
             captures decided longest_win_index longest_loss_index longest_win_plies
             longest_loss_plies codec coding constant block_positions zero model table
-            blocks_offset blocks_bytes parameters);
+            blocks_offset blocks_bytes no_runs_wins no_runs_losses parameters);
         let (first, second) = NORM.split_once(heading).unwrap();
         let (second, third) = second.split_once(heading).unwrap();
         assert!(!first.contains(heading) && !third.contains(heading));
