@@ -174,3 +174,34 @@ fn look_ups_agree_with_the_solver() {
     }
     assert!(captures > 1000);
 }
+
+/// The lone king takes one of four and comes to stand on the long diagonal: the clock of the three
+/// kings runs on beneath the diagonal's, which begins full.
+#[test]
+fn four_kings_come_down_to_three_on_the_long_diagonal() {
+    let variant = Variant::Russian;
+    let dir = tempfile::tempdir().unwrap();
+    build_files(variant, "KKKKvK", dir.path());
+    let tables = Tablebase::open(variant, [dir.path()]).unwrap();
+    let material: Material = "KKKKvK".parse().unwrap();
+    let index = Index::<u64>::new(variant.rules().geometry, material).unwrap();
+    let (mut onto, mut decided) = (0, 0);
+    for i in (0..index.positions()).step_by(41) {
+        for side in Side::BOTH {
+            let p = Position::new(variant, index.board(i).wide(), side, [Run::NONE; 2]).unwrap();
+            let takes_onto = p.legal_moves().iter().any(|m| {
+                let after = p.after(m);
+                m.is_capture() && on_diagonal(variant, &Board::from_wide(after.board()))
+            });
+            // All positions of that kind, and some of the others.
+            if !takes_onto && i % 5 != 0 {
+                continue;
+            }
+            assert_eq!(tables.check_dtz(&p).unwrap(), None, "{}", p.fen());
+            let need = tables.probe_dtz(&p).unwrap().need();
+            onto += usize::from(takes_onto);
+            decided += usize::from(takes_onto && need.is_some());
+        }
+    }
+    assert!(onto > 100 && decided > 0, "{onto}, {decided}");
+}
