@@ -81,7 +81,7 @@ fn look_ups_give_what_was_solved() {
         assert!(tables.king_run() && tables.issues().is_empty());
         assert_eq!(tables.coverage().complete_dtw(), 3);
         let store = solved(variant, 3);
-        let all = positions(variant, 3, 37);
+        let all = positions(variant, 3, 61);
         for p in &all {
             let wanted = value(&store, p);
             assert_eq!(tables.probe(p).unwrap(), wanted, "{}", p.fen());
@@ -174,7 +174,7 @@ fn values_under_the_limits_follow_from_their_successors() {
         let tables = Tablebase::open(variant, [dir.path()]).unwrap();
         assert!(tables.issues().is_empty());
         let mut cursed = 0;
-        for p in positions(variant, 3, 29) {
+        for p in positions(variant, 3, 127) {
             let wrong = tables.check_dtz(&p).unwrap();
             assert_eq!(wrong, None, "{}", p.fen());
             cursed += u64::from(tables.probe_dtz(&p).unwrap() == RuleValue::CursedWin);
@@ -229,7 +229,7 @@ fn tables_with_and_without_runs_are_not_mixed() {
     let mixed = Tablebase::open(variant, [dir.path()]).unwrap();
     assert!(mixed.king_run());
     assert_eq!(mixed.issues().len(), 1);
-    let man = mixed.position("W:WK18:B7").unwrap();
+    let man = mixed.position("W:WK46:B7").unwrap();
     let e = mixed.probe(&man).unwrap_err();
     assert!(matches!(e, dambase_probe::Error::WithoutRun { .. }), "{e}");
     assert_eq!(e.code(), "other-run");
