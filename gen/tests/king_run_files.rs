@@ -329,6 +329,19 @@ fn the_command_line_counts_and_answers_like_the_independent_solver() {
         }
     }
 
+    // The example of docs/rules.md.
+    let args = [
+        "probe",
+        "frisian",
+        "W:WK4,27:BK19",
+        "W:WK4,27:BK19:RW4.3",
+        "--json",
+    ];
+    let p = objects(&said(dir, &args));
+    assert_eq!((&p[0]["wld"], &p[0]["dtw"]), (&"win".into(), &33.into()));
+    assert_eq!((&p[1]["wld"], &p[1]["dtw"]), (&"draw".into(), &Json::Null));
+    assert_eq!(p[1]["fen"], "W:WK4,27:BK19:RW4.3");
+
     // What the other commands say.
     let line = &objects(&said(dir, &["line", "frisian", &fens[0], "--json"]))[0];
     assert!(line["moves"].is_array());
