@@ -8,8 +8,8 @@ use assert_cmd::Command;
 use dambase_gen::build::{Options, Solver, build};
 use dambase_gen::plan::Plan;
 use dambase_gen::{Control, Error, Store, kingrun, limits};
-use dambase_probe::{LineEnd, Tablebase};
-use dambase_rules::{LimitSet, Position, Side, Variant};
+use dambase_probe::{LineEnd, Scratch, Tablebase};
+use dambase_rules::{Board, LimitSet, Position, Run, Side, Variant, marker};
 use dambase_tables::{Material, Metric, RuleValue, RunIndex, Value, Wld, canonical_with_runs};
 use serde_json::Value as Json;
 
@@ -109,6 +109,23 @@ fn look_ups_give_what_was_solved() {
                 assert_eq!(next, pair[1].position);
             }
         }
+        // Boards of other programs.
+        let mut scratch = Scratch::new();
+        for p in all.iter().step_by(19) {
+            let board = Board::<u64>::from_wide(p.board());
+            let (side, runs) = (p.side(), p.runs());
+            let value = if variant == Variant::Frisian {
+                tables.probe_run_value::<marker::Frisian>(&board, side, runs, &mut scratch)
+            } else {
+                tables.probe_run_value::<marker::FrisianFederation>(
+                    &board,
+                    side,
+                    runs,
+                    &mut scratch,
+                )
+            };
+            assert_eq!(value.unwrap(), self::value(&store, p), "{}", p.fen());
+        }
         // In flat memory, and without the instructions of newer processors.
         let bytes = tables.make_resident(Metric::Wld, |_| true).unwrap();
         assert_eq!(bytes, tables.resident_cost(Metric::Wld, |_| true));
@@ -206,6 +223,16 @@ fn tables_with_and_without_runs_are_not_mixed() {
         "{e}"
     );
     assert!(plain.probe(&p.without_runs()).is_ok());
+    let board = Board::<u64>::from_wide(p.board());
+    let mut scratch = Scratch::new();
+    let e = plain.probe_run::<marker::Frisian>(&board, p.side(), p.runs(), &mut scratch);
+    assert!(matches!(e, Err(dambase_probe::Error::RunNotCovered { .. })));
+    for wrong in [(17, 4), (18, 1), (200, 2)] {
+        let (square, count) = wrong;
+        let runs = [Run { square, count }, Run::NONE];
+        let e = plain.probe_run::<marker::Frisian>(&board, p.side(), runs, &mut scratch);
+        assert!(matches!(e, Err(dambase_probe::Error::IllegalPosition(_))));
+    }
     // Everything anew.
     let anew = Options {
         rebuild: true,

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use dambase_rules::{Board, LimitSet, Move, Position, Ruleset, Run, Side, Variant, WithRuleset};
+use dambase_rules::{
+    Bits, Board, LimitSet, Move, Position, Ruleset, Run, Side, Variant, WithRuleset,
+};
 use dambase_tables::{Dtw, Material, Value, Wld};
 
 use crate::cache::Blocks;
@@ -308,7 +310,7 @@ impl Tablebase {
         side: Side,
         scratch: &mut Scratch,
     ) -> Result<Wld> {
-        self.ask_board::<R, OfWld>(board, side, Reach::Files, scratch)
+        self.ask_board::<R, OfWld>(board, side, [Run::NONE; 2], Reach::Files, scratch)
             .map_err(failed)
     }
 
@@ -323,7 +325,7 @@ impl Tablebase {
         side: Side,
         scratch: &mut Scratch,
     ) -> Result<Option<Wld>> {
-        in_memory(self.ask_board::<R, OfWld>(board, side, Reach::Memory, scratch))
+        in_memory(self.ask_board::<R, OfWld>(board, side, [Run::NONE; 2], Reach::Memory, scratch))
     }
 
     /// [`Self::probe`] for programs with boards of their own.
@@ -337,7 +339,42 @@ impl Tablebase {
         side: Side,
         scratch: &mut Scratch,
     ) -> Result<Value> {
-        self.ask_board::<R, OfDtw>(board, side, Reach::Files, scratch)
+        self.ask_board::<R, OfDtw>(board, side, [Run::NONE; 2], Reach::Files, scratch)
+            .map_err(failed)
+    }
+
+    /// [`Self::probe_board`] with the king runs of White and Black.
+    ///
+    /// # Errors
+    /// As [`Self::probe_board`]; also [`Error::IllegalPosition`] for a run without its king, and
+    /// [`Error::RunNotCovered`].
+    #[inline]
+    pub fn probe_run<R: Ruleset>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        runs: [Run; 2],
+        scratch: &mut Scratch,
+    ) -> Result<Wld> {
+        self.check_runs::<R>(board, side, runs)?;
+        self.ask_board::<R, OfWld>(board, side, runs, Reach::Files, scratch)
+            .map_err(failed)
+    }
+
+    /// [`Self::probe_board_value`] with the king runs of White and Black.
+    ///
+    /// # Errors
+    /// As [`Self::probe_run`].
+    #[inline]
+    pub fn probe_run_value<R: Ruleset>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        runs: [Run; 2],
+        scratch: &mut Scratch,
+    ) -> Result<Value> {
+        self.check_runs::<R>(board, side, runs)?;
+        self.ask_board::<R, OfDtw>(board, side, runs, Reach::Files, scratch)
             .map_err(failed)
     }
 
@@ -346,6 +383,7 @@ impl Tablebase {
         &self,
         board: &Board<R::Bits>,
         side: Side,
+        runs: [Run; 2],
         reach: Reach,
         scratch: &mut Scratch,
     ) -> Result<M::Answer, Miss> {
@@ -353,7 +391,7 @@ impl Tablebase {
         check::<R>(board, side)?;
         self.attach(scratch);
         let asked = Asked::about(Material::of(board));
-        self.look_up::<R, M>(board, side, [Run::NONE; 2], reach, scratch, asked)
+        self.look_up::<R, M>(board, side, runs, reach, scratch, asked)
     }
 
     pub(crate) fn ask<M: Measure>(
@@ -405,10 +443,38 @@ impl Tablebase {
         if position.variant() != self.variant {
             return Err(self.other_variant(position.variant()));
         }
-        if !self.king_run && position.runs().iter().any(|r| r.count > 0) {
+        self.knows(position.runs())
+    }
+
+    /// Refuses runs if the tables do not know any.
+    #[inline(always)]
+    fn knows(&self, runs: [Run; 2]) -> Result<()> {
+        if !self.king_run && runs.iter().any(|r| r.count > 0) {
             let variant = self.variant;
             return Err(Error::RunNotCovered { variant });
         }
+        Ok(())
+    }
+
+    /// Refuses runs that are none, or that the tables do not know.
+    #[inline(always)]
+    fn check_runs<R: Ruleset>(
+        &self,
+        board: &Board<R::Bits>,
+        side: Side,
+        runs: [Run; 2],
+    ) -> Result<()> {
+        let good = |(kings, r): (&R::Bits, &Run)| {
+            r.count == 0
+                || (r.count <= 3
+                    && usize::from(r.square) < R::RULES.geometry.squares()
+                    && kings.has(r.square))
+        };
+        if R::RULES.king_run.is_some() && board.kings.iter().zip(&runs).all(good) {
+            return self.knows(runs);
+        }
+        // What is wrong, if anything is.
+        Position::new(R::VARIANT, board.wide(), side, runs)?;
         Ok(())
     }
 
