@@ -170,8 +170,7 @@ const DTW_BLOCK: u32 = 8192;
 /// Blocks that are compressed before the next are written: enough to keep all threads at work.
 const WAVE: u64 = 1024;
 /// The level of zstd for slices of at most [`LARGE`] positions, and for larger ones and those with
-/// king runs: a quarter to
-/// an eighth of the time for 4 to 13 % more bytes.
+/// king runs: a quarter to an eighth of the time for 4 to 13 % more bytes.
 const LEVELS: [i32; 2] = [19, 12];
 /// Positions of a slice above which time counts more than size.
 const LARGE: u64 = 1 << 22;
