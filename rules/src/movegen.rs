@@ -217,15 +217,26 @@ pub fn quiet<R: Ruleset>(
     }
 }
 
+/// Runs a block for every direction of a constant set, written out: the optimiser keeps a loop
+/// over eight directions and its tests, which made this the slowest part of the solver.
+macro_rules! each_direction {
+    ($set:expr, $d:ident => $body:block) => {
+        each_direction!(@ $set, $d, $body, 0 1 2 3 4 5 6 7)
+    };
+    (@ $set:expr, $d:ident, $body:block, $($n:literal)*) => {
+        $(if $set.has($n) {
+            let $d: usize = $n;
+            $body
+        })*
+    };
+}
+
 /// The squares to which a king on `from` can make a quiet move.
 #[inline]
 #[must_use]
 pub fn king_targets<R: Ruleset>(grid: &Grid, occupied: R::Bits, from: u8) -> R::Bits {
     let mut targets = R::Bits::EMPTY;
-    for d in 0..8 {
-        if !R::RULES.king_quiet.has(d) {
-            continue;
-        }
+    each_direction!(R::RULES.king_quiet, d => {
         targets |= match R::RULES.king_range {
             KingRange::Short => {
                 let to = grid.step[d][from as usize];
@@ -237,7 +248,7 @@ pub fn king_targets<R: Ruleset>(grid: &Grid, occupied: R::Bits, from: u8) -> R::
             }
             KingRange::Flying => open_ray::<R::Bits>(grid, occupied, from, d),
         };
-    }
+    });
     targets
 }
 

@@ -9,8 +9,11 @@
 
 mod captures;
 mod children;
+mod kings;
+mod layout;
 mod men;
 mod output;
+mod reach;
 mod retro;
 mod space;
 mod unit;
