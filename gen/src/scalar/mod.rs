@@ -134,7 +134,7 @@ fn run<R: Ruleset, const D: bool>(
             let mut arena = Arena::default();
             for chunk in chunks {
                 for black in chunk.black {
-                    task.solve::<true>(chunk.white, black, &mut arena)?;
+                    task.solve(chunk.white, black, true, &mut arena)?;
                 }
             }
             continue;
@@ -142,7 +142,7 @@ fn run<R: Ruleset, const D: bool>(
         chunks.into_par_iter().try_for_each(|chunk| {
             let mut arena = arenas.take();
             for black in chunk.black {
-                task.solve::<false>(chunk.white, black, &mut arena)?;
+                task.solve(chunk.white, black, false, &mut arena)?;
             }
             arenas.give(arena);
             Ok::<_, Error>(())

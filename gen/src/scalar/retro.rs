@@ -10,10 +10,10 @@ use super::unit::{
 };
 use crate::{Control, Error};
 
-/// Changes a state if `f` allows it; with other threads at work if `P`. Returns what it was.
+/// Changes a state if `f` allows it; with other threads at work if `shared`. Returns what it was.
 #[inline(always)]
-fn change<const P: bool>(state: &AtomicU8, f: impl Fn(u8) -> Option<u8>) -> Option<u8> {
-    if P {
+fn change(shared: bool, state: &AtomicU8, f: impl Fn(u8) -> Option<u8>) -> Option<u8> {
+    if shared {
         state.fetch_update(Relaxed, Relaxed, f).ok()
     } else {
         let old = state.load(Relaxed);
@@ -25,38 +25,39 @@ fn change<const P: bool>(state: &AtomicU8, f: impl Fn(u8) -> Option<u8>) -> Opti
 impl<R: Ruleset, const D: bool> Task<'_, R, D> {
     /// Spreads wins and losses until nothing changes. The order does not matter, so every thread
     /// goes through its part of the nodes and follows what changes to the end.
-    pub(crate) fn spread<const P: bool>(
+    pub(crate) fn spread(
         &self,
         nodes: &Nodes<'_, R>,
-        workers: &mut [Worker<R>],
+        shared: bool,
+        worker: &mut Worker<R>,
         ctl: &Control,
     ) -> Result<(), Error> {
         let n = nodes.states.len();
-        if !P {
-            for worker in workers {
-                self.spread_from::<P>(nodes, 0..n, &mut worker.stack);
-            }
+        if !shared {
+            self.spread_from(nodes, shared, 0..n, &mut worker.stack, &mut worker.before);
             return Ok(());
         }
         (0..n.div_ceil(CHUNK_NODES))
             .into_par_iter()
-            .try_for_each_init(Vec::new, |stack, i| {
+            .try_for_each_init(Default::default, |(stack, before), i| {
                 ctl.check()?;
                 let from = i * CHUNK_NODES;
-                self.spread_from::<P>(nodes, from..(from + CHUNK_NODES).min(n), stack);
+                let range = from..(from + CHUNK_NODES).min(n);
+                self.spread_from(nodes, shared, range, stack, before);
                 Ok(())
             })
     }
 
-    fn spread_from<const P: bool>(
+    fn spread_from(
         &self,
         nodes: &Nodes<'_, R>,
+        shared: bool,
         range: std::ops::Range<usize>,
         stack: &mut Vec<u32>,
+        before: &mut Vec<u32>,
     ) {
         for node in range {
-            let first = nodes.states[node].load(Relaxed);
-            let known = match first {
+            let known = match nodes.states[node].load(Relaxed) {
                 state::NEW_WIN => state::WIN,
                 state::NEW_LOSS => state::LOSS,
                 _ => continue,
@@ -64,24 +65,24 @@ impl<R: Ruleset, const D: bool> Task<'_, R, D> {
             nodes.states[node].store(known, Relaxed);
             let mut next = Some((node as u32, known));
             while let Some((node, known)) = next {
-                self.predecessors(nodes.slots, node, |before| {
-                    let s = &nodes.states[before];
-                    if known == state::LOSS {
+                self.predecessors(nodes.slots, node, before);
+                for &b in &*before {
+                    let s = &nodes.states[b as usize];
+                    let changed = if known == state::LOSS {
                         let win = |old| (old <= state::SAFE).then_some(state::WIN);
-                        if change::<P>(s, win).is_some() {
-                            stack.push(before as u32);
-                        }
+                        change(shared, s, win).is_some()
                     } else {
                         let lose = |old| match old {
                             1 => Some(state::LOSS),
                             2..state::SAFE => Some(old - 1),
                             _ => None,
                         };
-                        if change::<P>(s, lose) == Some(1) {
-                            stack.push(before as u32);
-                        }
+                        change(shared, s, lose) == Some(1)
+                    };
+                    if changed {
+                        stack.push(b);
                     }
-                });
+                }
                 next = stack
                     .pop()
                     .map(|node| (node, nodes.states[node as usize].load(Relaxed)));
@@ -91,15 +92,17 @@ impl<R: Ruleset, const D: bool> Task<'_, R, D> {
 
     /// Spreads wins and losses ply by ply, so that the first way found to win is the quickest and
     /// the last way found to lose is the slowest.
-    pub(crate) fn spread_by_ply<const P: bool>(
+    pub(crate) fn spread_by_ply(
         &self,
         nodes: &Nodes<'_, R>,
+        shared: bool,
         workers: &mut [Worker<R>],
         ctl: &Control,
     ) -> Result<(), Error> {
         let last = workers.iter().map(|w| w.events.len()).max().unwrap_or(0);
         let mut now: Vec<u32> = Vec::new();
         let mut next: Vec<u32> = Vec::new();
+        let mut before = Vec::new();
         let mut ply = 0;
         while ply * 3 < last || !now.is_empty() {
             ctl.check()?;
@@ -130,18 +133,14 @@ impl<R: Ruleset, const D: bool> Task<'_, R, D> {
                 }
             }
             assert!(win < OPEN - 4, "distance of {ply} plies");
-            if P && now.len() >= CHUNK_NODES {
+            if shared && now.len() >= CHUNK_NODES {
                 next.par_extend(now.par_chunks(CHUNK_NODES / 8).flat_map_iter(|part| {
                     let mut found = Vec::new();
-                    for &node in part {
-                        self.spread_one::<P>(nodes, node, win + 2, &mut found);
-                    }
+                    self.spread_all(nodes, true, part, win + 2, &mut found, &mut Vec::new());
                     found
                 }));
             } else {
-                for &node in &now {
-                    self.spread_one::<false>(nodes, node, win + 2, &mut next);
-                }
+                self.spread_all(nodes, false, &now, win + 2, &mut next, &mut before);
             }
             now.clear();
             std::mem::swap(&mut now, &mut next);
@@ -150,41 +149,44 @@ impl<R: Ruleset, const D: bool> Task<'_, R, D> {
         Ok(())
     }
 
-    /// Tells the positions before `node`; `win` is the code of a win in one ply more.
-    #[inline(always)]
-    fn spread_one<const P: bool>(
+    /// Tells the positions before some nodes; `win` is the code of a win in one ply more.
+    fn spread_all(
         &self,
         nodes: &Nodes<'_, R>,
-        node: u32,
+        shared: bool,
+        now: &[u32],
         win: u16,
         found: &mut Vec<u32>,
+        before: &mut Vec<u32>,
     ) {
-        let lost = nodes.codes[node as usize].load(Relaxed) & 1 == 0;
-        self.predecessors(nodes.slots, node, |before| {
-            let c = &nodes.codes[before];
-            let s = &nodes.states[before];
-            if s.load(Relaxed) == state::FIXED || c.load(Relaxed) != OPEN {
-                return;
-            }
-            let code = if lost {
-                win
-            } else {
-                let lose = |old| (1..state::SAFE).contains(&old).then(|| old - 1);
-                if change::<P>(s, lose) != Some(1) {
-                    return;
+        for &node in now {
+            let lost = nodes.codes[node as usize].load(Relaxed) & 1 == 0;
+            self.predecessors(nodes.slots, node, before);
+            for &b in &*before {
+                let c = &nodes.codes[b as usize];
+                let s = &nodes.states[b as usize];
+                if s.load(Relaxed) == state::FIXED || c.load(Relaxed) != OPEN {
+                    continue;
                 }
-                win + 1
-            };
-            let first = if P {
-                let exchanged = c.compare_exchange(OPEN, code, Relaxed, Relaxed);
-                exchanged.is_ok()
-            } else {
-                c.store(code, Relaxed);
-                true
-            };
-            if first {
-                found.push(before as u32);
+                let mut code = win;
+                if !lost {
+                    let lose = |old| (1..state::SAFE).contains(&old).then(|| old - 1);
+                    if change(shared, s, lose) != Some(1) {
+                        continue;
+                    }
+                    code += 1;
+                }
+                let first = if shared {
+                    let exchanged = c.compare_exchange(OPEN, code, Relaxed, Relaxed);
+                    exchanged.is_ok()
+                } else {
+                    c.store(code, Relaxed);
+                    true
+                };
+                if first {
+                    found.push(b);
+                }
             }
-        });
+        }
     }
 }

@@ -65,6 +65,7 @@ pub(crate) const EVENT_EXITS: usize = 2;
 pub(crate) struct Worker<R: Ruleset> {
     list: MoveList<R::Bits>,
     pub(crate) stack: Vec<u32>,
+    pub(crate) before: Vec<u32>,
     /// Nodes by `3 * plies + kind`.
     pub(crate) events: Vec<Vec<u32>>,
 }
@@ -74,6 +75,7 @@ impl<R: Ruleset> Default for Worker<R> {
         Self {
             list: MoveList::new(),
             stack: Vec::new(),
+            before: Vec::new(),
             events: Vec::new(),
         }
     }
@@ -175,15 +177,19 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
         self.kings.space * self.children.len()
     }
 
-    /// Solves one unit; with all threads if `P`.
-    pub(crate) fn solve<const P: bool>(
+    /// Solves one unit; with all threads if `shared`.
+    pub(crate) fn solve(
         &self,
         white: usize,
         black: usize,
+        shared: bool,
         arena: &mut Arena<R>,
     ) -> Result<(), Error> {
         self.ctl.check()?;
         let slots = self.lay_out(white, black, &mut arena.slots);
+        if slots == 0 {
+            return Ok(());
+        }
         let slots = &arena.slots[..slots];
         let n = slots.len() * self.kings.space;
         assert!(n < NONE as usize, "unit of {n} positions");
@@ -200,7 +206,7 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
         };
         let mut workers = Vec::new();
         let blacks = self.kings.lists[1].len();
-        if P {
+        if shared {
             // Slices of the black kings' placements, small enough to stop in good time.
             let part = (CHUNK_NODES / self.kings.lists[0].len()).max(1);
             let parts: Vec<_> = (0..slots.len())
@@ -224,11 +230,11 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
             workers.push(std::mem::take(&mut arena.worker));
         }
         if D {
-            self.spread_by_ply::<P>(&nodes, &mut workers, self.ctl)?;
+            self.spread_by_ply(&nodes, shared, &mut workers, self.ctl)?;
         } else {
-            self.spread::<P>(&nodes, &mut workers, self.ctl)?;
+            self.spread(&nodes, shared, &mut workers[0], self.ctl)?;
         }
-        if !P {
+        if !shared {
             arena.worker = workers.pop().unwrap_or_default();
         }
         for (i, slot) in slots.iter().enumerate() {
@@ -395,14 +401,9 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
         }
     }
 
-    /// Calls `f` with every node from which a move inside the unit leads to `node`.
-    #[inline(always)]
-    pub(crate) fn predecessors(
-        &self,
-        slots: &[Slot<R::Bits>],
-        node: u32,
-        mut f: impl FnMut(usize),
-    ) {
+    /// Puts every node from which a move inside the unit leads to `node` into `before`.
+    pub(crate) fn predecessors(&self, slots: &[Slot<R::Bits>], node: u32, before: &mut Vec<u32>) {
+        before.clear();
         let (slot, rank) = self.kings.split(node);
         let slot = &slots[slot];
         let partner = &slots[slot.partner as usize];
@@ -424,7 +425,7 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
                 let others = kings[0] ^ R::Bits::bit(from);
                 for to in self.reach.targets(occupied, from).squares() {
                     let white = others | R::Bits::bit(to);
-                    f(base + self.kings.white_rank(free, white, kings[1]));
+                    before.push((base + self.kings.white_rank(free, white, kings[1])) as u32);
                 }
             }
         } else {
@@ -432,14 +433,15 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
                 let others = kings[1] ^ R::Bits::bit(from);
                 for to in self.reach.targets(occupied, from).squares() {
                     let black = others | R::Bits::bit(to);
-                    f(base + self.kings.rank(free, [kings[0], black]));
+                    before.push((base + self.kings.rank(free, [kings[0], black])) as u32);
                 }
             }
         }
         for step in &partner.sidesteps {
             if (step.to & occupied).is_empty() {
                 let slot = step.slot as usize;
-                f(slot * self.kings.space + self.kings.rank(&slots[slot].free, kings));
+                let rank = self.kings.rank(&slots[slot].free, kings);
+                before.push((slot * self.kings.space + rank) as u32);
             }
         }
     }
