@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use dambase_gen::scalar::{fill_captures_variant, solve_variant};
 use dambase_gen::stats::{Longest, SliceStats, statistics_variant};
 use dambase_gen::{Control, Solved, Store};
+use dambase_rules::ruleset::Goal;
 use dambase_rules::{Board, Position, Side, Variant};
 use dambase_tables::{Index, Material, Value, Wld, canonical};
 use serde_json::Value as Json;
@@ -45,7 +46,11 @@ pub(crate) fn closure(variant: Variant, materials: &[Material], dtw: bool) -> St
                 crowned.men[s] -= 1;
                 crowned.kings[s] += 1;
                 man.men[s] -= 1;
-                open.extend([crowned.canonical(), man.canonical()]);
+                open.push(man.canonical());
+                // Where the first crowning wins, materials with kings need no tables.
+                if variant.rules().goal != Goal::FirstCrown {
+                    open.push(crowned.canonical());
+                }
             }
             if m.kings[s] > 0 {
                 king.kings[s] -= 1;
