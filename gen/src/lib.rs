@@ -18,6 +18,7 @@ pub mod control;
 pub mod error;
 pub mod kingrun;
 pub mod limits;
+mod parallel;
 pub mod plan;
 pub mod scalar;
 pub mod setwise;

@@ -3,9 +3,8 @@
 use dambase_rules::{Ruleset, Side, Variant, WithRuleset};
 use dambase_rules::{movegen::has_capture, position::decided};
 use dambase_tables::{Dtw, Index, Material, Value, Wld};
-use rayon::prelude::*;
 
-use crate::{Error, Solved};
+use crate::{Error, Solved, parallel};
 
 /// The longest distance in a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,25 +137,26 @@ pub fn statistics<R: Ruleset>(solved: &Solved) -> Result<Vec<SliceStats>, Error>
     let material = solved.material;
     let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
     let sides = material.sides().iter().enumerate();
-    Ok(sides
+    sides
         .map(|(s, &side)| {
-            (0..index.positions().div_ceil(PART))
-                .into_par_iter()
-                .map(|part| {
-                    let mut stats = SliceStats::new(material, side);
-                    for i in part * PART..((part + 1) * PART).min(index.positions()) {
-                        let b = index.board(i);
-                        let capture = decided::<R>(&b).is_none() && has_capture::<R>(&b, side);
-                        stats.count(solved.wld[s].get(i), capture);
-                        if let Some(dtw) = &solved.dtw {
-                            stats.count_distance(i, dtw[s].get(i));
-                        }
+            let parts = index.positions().div_ceil(PART) as usize;
+            let parts = parallel::collect(parts, &|part| {
+                let part = part as u64;
+                let mut stats = SliceStats::new(material, side);
+                for i in part * PART..((part + 1) * PART).min(index.positions()) {
+                    let b = index.board(i);
+                    let capture = decided::<R>(&b).is_none() && has_capture::<R>(&b, side);
+                    stats.count(solved.wld[s].get(i), capture);
+                    if let Some(dtw) = &solved.dtw {
+                        stats.count_distance(i, dtw[s].get(i));
                     }
-                    stats
-                })
-                .reduce(|| SliceStats::new(material, side), SliceStats::merge)
+                }
+                Ok(stats)
+            })?;
+            let all = SliceStats::new(material, side);
+            Ok(parts.into_iter().fold(all, SliceStats::merge))
         })
-        .collect())
+        .collect()
 }
 
 /// [`statistics`] for a code chosen at run time.

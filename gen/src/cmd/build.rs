@@ -14,12 +14,19 @@ use super::progress::Progress;
 use super::selection::Selection;
 use super::{Code, Directory, grouped, resources, size, stop};
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase build english
+  dambase build russian --pieces 3 --metric wld,dtw,dtz
+  dambase build italian --only KKvKM --metric wld --dir tables";
+
 /// Build the tables of a code
 ///
 /// Without options: all positions of up to 4 pieces, with values (wld) and distances (dtw), in
 /// ./egdb. Tables that are there already are checked and kept, so that the same command goes on
 /// after it was stopped or killed.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Build {
     #[command(flatten)]
     code: Code,

@@ -7,8 +7,13 @@ use super::Cli;
 use super::failure::Outcome;
 use super::output::Output;
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase completions bash";
+
 /// Print a script that completes dambase commands in a shell
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Completions {
     /// The shell
     shell: Shell,

@@ -11,10 +11,16 @@ use super::json::NoRunsJson;
 use super::output::Output;
 use super::{grouped, size};
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase info egdb
+  dambase info egdb/english/KKvK.wld --json";
+
 /// Show what tables say of themselves: headers, sizes, bits per position
 ///
 /// Only headers are read; `dambase verify` checks the rest.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Info {
     /// A table, a directory of one code, or a directory of tables
     path: PathBuf,

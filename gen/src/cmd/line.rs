@@ -11,11 +11,17 @@ use super::output::Output;
 use super::position::{self, CLOCK_HELP, describe, ruled, verdict};
 use super::{Code, Directories, table_help};
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase line english \"W:WK18,K24:BK12\"
+  dambase line russian \"W:WKc3,Kd4:BKf8\" --rule";
+
 /// Play best moves from a position to the end of the game
 ///
 /// The winner takes the shortest way, the loser the longest. A drawn line stops when a position
 /// comes back.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct LineCommand {
     #[command(flatten)]
     code: Code,

@@ -8,11 +8,17 @@ use super::json::MoveJson;
 use super::output::Output;
 use super::{Code, position};
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase moves russian \"W:Wc3:Bd4,f6\"
+  dambase moves frisian \"W:WK18:BK46:RW18.3\" --json";
+
 /// List the legal moves of a position; no tables are needed
 ///
 /// Each distinct move is listed once: captures by different routes that agree in start, end,
 /// captured squares and crowning are one move.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Moves {
     #[command(flatten)]
     code: Code,

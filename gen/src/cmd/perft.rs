@@ -9,11 +9,17 @@ use super::json::MoveJson;
 use super::output::Output;
 use super::{Code, grouped, position};
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase perft international 5
+  dambase perft english 4 --fen \"W:W21,K30:B5,6\" --divide";
+
 /// Count the sequences of legal moves of a given length
 ///
 /// The same moves are counted that `dambase moves` lists. A game that is over has none. The
 /// Frisian king run is left out, as in published counts.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Perft {
     #[command(flatten)]
     code: Code,

@@ -10,11 +10,17 @@ use super::output::Output;
 use super::selection::Selection;
 use super::{Code, grouped, size};
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase plan english --pieces 6 --metric wld
+  dambase plan international --only KKMvKM --json";
+
 /// Show what a build would solve, in order, and the memory and disk it would take
 ///
 /// Positions are those of all stored slices (both sides to move, or one where both sides have
 /// the same). Memory and disk are estimates.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct PlanCommand {
     #[command(flatten)]
     code: Code,

@@ -14,6 +14,13 @@ use super::output::Output;
 use super::position::{self, CLOCK_HELP, FEN_HELP, describe, ruled};
 use super::{Code, Directories};
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase probe english \"W:WK18,K24:BK12\"
+  dambase probe russian \"W:Wc3:BKf8\" --json
+  dambase probe russian \"W:WKc3,Kd4:BKf8\" --clock 15-move=4
+  echo \"B:W30:BK3\" | dambase probe english --stdin --json";
+
 /// Show the value of positions, and of every legal move
 ///
 /// The value (win, loss or draw) is for the side to move, endless play being a draw. The distance
@@ -21,6 +28,7 @@ use super::{Code, Directories};
 /// move has the value for the side that makes it and the distance that is left after it; the best
 /// move comes first.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Probe {
     #[command(flatten)]
     code: Code,

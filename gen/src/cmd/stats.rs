@@ -14,6 +14,11 @@ use super::json::NoRunsJson;
 use super::output::Output;
 use super::{Code, Directory, grouped};
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase stats english
+  dambase stats english --json";
+
 /// Show the counts of every material and side to move that has a table
 ///
 /// Wins and losses are for the side to move; captures are the positions in which it must capture.
@@ -21,6 +26,7 @@ use super::{Code, Directory, grouped};
 /// those without a pending run are counted once more by themselves. Mirrored materials are listed too. The numbers come from the headers,
 /// which `dambase verify` checks.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Stats {
     #[command(flatten)]
     code: Code,

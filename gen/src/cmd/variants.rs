@@ -11,8 +11,14 @@ use serde::Serialize;
 use super::failure::Outcome;
 use super::output::Output;
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase variants
+  dambase variants --json";
+
 /// List the codes and the extra rulesets with their rules
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Variants {
     /// Print one JSON object for each
     #[arg(long)]

@@ -12,12 +12,18 @@ use super::output::Output;
 use super::progress::Progress;
 use super::{Code, Directory, grouped, resources, selection, stop};
 
+const EXAMPLES: &str = "\
+Examples:
+  dambase verify english --quick
+  dambase verify english --only KKvK";
+
 /// Prove the tables of a code
 ///
 /// Every value is derived again from those of the positions one move later, with plain move
 /// generation; nothing of the solvers is used. All checksums, headers and counts are checked, and
 /// files that are missing or do not belong there are named. Nothing is changed.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Verify {
     #[command(flatten)]
     code: Code,

@@ -13,12 +13,11 @@ use dambase_tables::{
     DtzArray, Header, Index, Material, Metric, RuleValue, Table, Wld, WldArray, WriteOptions,
     table_path, write_dtz,
 };
-use rayon::prelude::*;
 
 use super::{Done, Plan as Solving, Ruled, RuledStore, solve_any};
 use crate::build::{Event, Options, Summary, check_run, lock};
 use crate::plan::Plan;
-use crate::{Control, Error, Solved, Store, kingrun, verify};
+use crate::{Control, Error, Solved, Store, kingrun, parallel, verify};
 
 /// Builds what is missing of the tables under `limits` of the materials of a plan. Their tables of
 /// win, loss and draw or of distances must be there, with the king run if the plan has it.
@@ -403,23 +402,22 @@ fn resolve(
                 beneath: None,
             };
             let slice = |&side| {
-                let chunks = (0..index.positions().div_ceil(CHUNK)).into_par_iter();
-                let found: Result<Vec<Vec<_>>, Error> = chunks
-                    .map(|c| {
-                        control.check()?;
-                        let range = c * CHUNK..((c + 1) * CHUNK).min(index.positions());
-                        let mut list = MoveList::new();
-                        let mut found = Vec::new();
-                        index.for_each_board(range, |i, board| {
-                            captures::<R>(board, side, &mut list);
-                            if !list.is_empty() {
-                                found.push((i, solving.after_captures(&none, board, side, &list)));
-                            }
-                        });
-                        Ok(found)
-                    })
-                    .collect();
-                Ok(found?.into_iter().flatten().collect())
+                let chunks = index.positions().div_ceil(CHUNK) as usize;
+                let found = parallel::collect(chunks, &|c| {
+                    control.check()?;
+                    let c = c as u64;
+                    let range = c * CHUNK..((c + 1) * CHUNK).min(index.positions());
+                    let mut list = MoveList::new();
+                    let mut found = Vec::new();
+                    index.for_each_board(range, |i, board| {
+                        captures::<R>(board, side, &mut list);
+                        if !list.is_empty() {
+                            found.push((i, solving.after_captures(&none, board, side, &list)));
+                        }
+                    });
+                    Ok(found)
+                })?;
+                Ok(found.into_iter().flatten().collect())
             };
             material.sides().iter().map(slice).collect()
         }

@@ -22,9 +22,8 @@ use dambase_rules::limits::{Diagonal, Link};
 use dambase_rules::movegen::MoveList;
 use dambase_rules::{Bits, Board, Geometry, LimitSet, Move, Ruleset, Side, Variant, marker};
 use dambase_tables::{Dtz, DtzArray, Index, Material, RuleValue, Wld, WldArray, canonical};
-use rayon::prelude::*;
 
-use crate::{Control, Error};
+use crate::{Control, Error, parallel};
 
 /// The values under the limits of a canonical material.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,16 +122,13 @@ fn solve_by<R: Ruleset>(
     };
     for level in plan.levels() {
         // King spaces of one level do not lead to each other.
-        let solved: Vec<_> = level
-            .par_iter()
-            .map(|&men_rank| {
-                ctl.check()?;
-                let unit = solve_unit(&plan, &done, men_rank);
-                ctl.add(unit.dtz[0].len() as u64 * wld.len() as u64);
-                Ok((men_rank, unit))
-            })
-            .collect::<Result<_, Error>>()?;
-        for (men_rank, unit) in solved {
+        let solved = parallel::collect(level.len(), &|i| {
+            ctl.check()?;
+            let unit = solve_unit(&plan, &done, level[i]);
+            ctl.add(unit.dtz[0].len() as u64 * wld.len() as u64);
+            Ok(unit)
+        })?;
+        for (men_rank, unit) in level.into_iter().zip(solved) {
             let start = (men_rank * plan.index.king_space()) as usize;
             for s in 0..2 {
                 let space = start..start + unit.dtz[s].len();

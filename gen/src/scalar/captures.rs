@@ -3,10 +3,9 @@
 use dambase_rules::movegen::captures;
 use dambase_rules::{MoveList, Ruleset, Variant, WithRuleset};
 use dambase_tables::{Index, Value, Wld};
-use rayon::prelude::*;
 
 use super::children::{Children, decided_code};
-use crate::{Error, Solved, Store};
+use crate::{Error, Solved, Store, parallel};
 
 /// Bytes of packed values that one thread fills at a time.
 const PART: usize = 1 << 14;
@@ -31,26 +30,29 @@ pub fn fill_captures<R: Ruleset>(solved: &mut Solved, store: &Store) -> Result<(
                 codes.fill(code);
             } else {
                 let children = children?;
-                let parts = codes.par_chunks_mut(4 * PART).enumerate();
-                parts.for_each_init(MoveList::new, |list, (part, codes)| {
+                parallel::chunks_mut(codes, 4 * PART, &|part, codes| {
+                    let mut list = MoveList::new();
                     for (i, code) in codes.iter_mut().enumerate() {
                         let board = index.board((part * 4 * PART + i) as u64);
-                        captures::<R>(&board, side, list);
+                        captures::<R>(&board, side, &mut list);
                         if !list.is_empty() {
-                            *code = children.capture(&board, list);
+                            *code = children.capture(&board, &list);
                         }
                     }
-                });
+                    Ok(())
+                })?;
             }
             let wld = &mut solved.wld[slice];
             let dtw = &dtw[slice];
-            let bytes = wld.packed_mut().par_iter_mut().enumerate();
-            bytes.for_each(|(i, byte)| {
-                let codes = dtw.codes[4 * i..].iter().take(4).enumerate();
-                *byte = codes.fold(0, |b, (j, &c)| {
-                    b | (Value::from_code(c).wld() as u8) << (2 * j)
-                });
-            });
+            parallel::chunks_mut(wld.packed_mut(), PART, &|part, bytes| {
+                let codes = dtw.codes[4 * part * PART..].chunks(4);
+                for (byte, codes) in bytes.iter_mut().zip(codes) {
+                    *byte = codes.iter().enumerate().fold(0, |b, (j, &c)| {
+                        b | (Value::from_code(c).wld() as u8) << (2 * j)
+                    });
+                }
+                Ok(())
+            })?;
             continue;
         }
         let n = index.positions();
@@ -63,8 +65,8 @@ pub fn fill_captures<R: Ruleset>(solved: &mut Solved, store: &Store) -> Result<(
             continue;
         }
         let children = Children::<R, false>::new(material, side, store)?;
-        let parts = wld.packed_mut().par_chunks_mut(PART).enumerate();
-        parts.for_each_init(MoveList::new, |list, (part, bytes)| {
+        parallel::chunks_mut(wld.packed_mut(), PART, &|part, bytes| {
+            let mut list = MoveList::new();
             for (i, byte) in bytes.iter_mut().enumerate() {
                 for j in 0..4 {
                     let position = ((part * PART + i) * 4 + j) as u64;
@@ -72,15 +74,16 @@ pub fn fill_captures<R: Ruleset>(solved: &mut Solved, store: &Store) -> Result<(
                         break;
                     }
                     let board = index.board(position);
-                    captures::<R>(&board, side, list);
+                    captures::<R>(&board, side, &mut list);
                     if !list.is_empty() {
-                        let code = children.capture(&board, list);
+                        let code = children.capture(&board, &list);
                         let wld: Wld = Value::from_code(code).wld();
                         *byte = *byte & !(3 << (2 * j)) | (wld as u8) << (2 * j);
                     }
                 }
             }
-        });
+            Ok(())
+        })?;
     }
     Ok(())
 }

@@ -23,12 +23,12 @@ pub(crate) struct Task<'a, R: Ruleset, const D: bool> {
 
 impl<R: Ruleset, const D: bool> Task<'_, R, D> {
     /// Solves the placements of a chunk and returns the number of positions.
-    pub(crate) fn solve(&self, chunk: Chunk) -> u64 {
+    pub(crate) fn solve(&self, chunk: &Chunk) -> u64 {
         let g = R::RULES.geometry;
         let mut list = MoveList::new();
         let mut done = 0;
         let white = self.white.sets[self.white.groups[chunk.white].start];
-        for group in chunk.black {
+        for group in chunk.black.clone() {
             let black = self.black.sets[self.black.groups[group].start];
             let black = R::Bits::from_wide(g.rotate_set(black.wide()));
             if !(white & black).is_empty() {

@@ -18,13 +18,12 @@ mod retro;
 mod space;
 mod unit;
 
-use dambase_rules::{Ruleset, Side, Variant, WithRuleset};
+use dambase_rules::{Bits, Ruleset, Side, Variant, WithRuleset};
 use dambase_tables::{Index, Material, TooLarge};
-use rayon::prelude::*;
 
 pub use captures::{fill_captures, fill_captures_variant};
 
-use crate::{Control, Error, Solved, Store};
+use crate::{Control, Error, Solved, Store, parallel};
 use children::{Children, decided_code};
 use output::Output;
 use space::{MenSets, chunks};
@@ -115,9 +114,11 @@ fn run<R: Ruleset, const D: bool>(
         };
         for level in (0..levels).rev() {
             ctl.check()?;
-            chunks(&task.white, &task.black, level, false, CHUNK)
-                .into_par_iter()
-                .for_each(|chunk| ctl.add(task.solve(chunk)));
+            let chunks = chunks(&task.white, &task.black, level, false, CHUNK);
+            parallel::for_each(chunks.len(), &|i| {
+                ctl.add(task.solve(&chunks[i]));
+                Ok(())
+            })?;
         }
         ctl.check()?;
         return Ok(task.out.finish(material));
@@ -139,33 +140,33 @@ fn run<R: Ruleset, const D: bool>(
             }
             continue;
         }
-        chunks.into_par_iter().try_for_each(|chunk| {
+        parallel::for_each(chunks.len(), &|i| {
             let mut arena = arenas.take();
-            for black in chunk.black {
-                task.solve(chunk.white, black, false, &mut arena)?;
+            for black in chunks[i].black.clone() {
+                task.solve(chunks[i].white, black, false, &mut arena)?;
             }
             arenas.give(arena);
-            Ok::<_, Error>(())
+            Ok(())
         })?;
     }
     Ok(task.finish())
 }
 
 /// Arenas that are not in use.
-struct Pool<R: Ruleset>(std::sync::Mutex<Vec<Arena<R>>>);
+struct Pool<W: Bits>(std::sync::Mutex<Vec<Arena<W>>>);
 
-impl<R: Ruleset> Default for Pool<R> {
+impl<W: Bits> Default for Pool<W> {
     fn default() -> Self {
         Self(std::sync::Mutex::default())
     }
 }
 
-impl<R: Ruleset> Pool<R> {
-    fn take(&self) -> Arena<R> {
+impl<W: Bits> Pool<W> {
+    fn take(&self) -> Arena<W> {
         let free = self.0.lock().map(|mut p| p.pop());
         free.ok().flatten().unwrap_or_default()
     }
-    fn give(&self, arena: Arena<R>) {
+    fn give(&self, arena: Arena<W>) {
         if let Ok(mut free) = self.0.lock() {
             free.push(arena);
         }

@@ -3,12 +3,11 @@
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use dambase_rules::Ruleset;
-use rayon::prelude::*;
 
 use super::unit::{
     CHUNK_NODES, EVENT_EXITS, EVENT_LOSS, EVENT_WIN, Nodes, OPEN, Task, Worker, state,
 };
-use crate::{Control, Error};
+use crate::{Control, Error, parallel};
 
 /// Changes a state if `f` allows it; with other threads at work if `shared`. Returns what it was.
 #[inline(always)]
@@ -27,9 +26,9 @@ impl<R: Ruleset, const D: bool> Task<'_, R, D> {
     /// goes through its part of the nodes and follows what changes to the end.
     pub(crate) fn spread(
         &self,
-        nodes: &Nodes<'_, R>,
+        nodes: &Nodes<'_, R::Bits>,
         shared: bool,
-        worker: &mut Worker<R>,
+        worker: &mut Worker<R::Bits>,
         ctl: &Control,
     ) -> Result<(), Error> {
         let n = nodes.states.len();
@@ -37,20 +36,18 @@ impl<R: Ruleset, const D: bool> Task<'_, R, D> {
             self.spread_from(nodes, shared, 0..n, &mut worker.stack, &mut worker.before);
             return Ok(());
         }
-        (0..n.div_ceil(CHUNK_NODES))
-            .into_par_iter()
-            .try_for_each_init(Default::default, |(stack, before), i| {
-                ctl.check()?;
-                let from = i * CHUNK_NODES;
-                let range = from..(from + CHUNK_NODES).min(n);
-                self.spread_from(nodes, shared, range, stack, before);
-                Ok(())
-            })
+        parallel::for_each(n.div_ceil(CHUNK_NODES), &|i| {
+            ctl.check()?;
+            let from = i * CHUNK_NODES;
+            let range = from..(from + CHUNK_NODES).min(n);
+            self.spread_from(nodes, shared, range, &mut Vec::new(), &mut Vec::new());
+            Ok(())
+        })
     }
 
     fn spread_from(
         &self,
-        nodes: &Nodes<'_, R>,
+        nodes: &Nodes<'_, R::Bits>,
         shared: bool,
         range: std::ops::Range<usize>,
         stack: &mut Vec<u32>,
@@ -94,9 +91,9 @@ impl<R: Ruleset, const D: bool> Task<'_, R, D> {
     /// the last way found to lose is the slowest.
     pub(crate) fn spread_by_ply(
         &self,
-        nodes: &Nodes<'_, R>,
+        nodes: &Nodes<'_, R::Bits>,
         shared: bool,
-        workers: &mut [Worker<R>],
+        workers: &mut [Worker<R::Bits>],
         ctl: &Control,
     ) -> Result<(), Error> {
         let last = workers.iter().map(|w| w.events.len()).max().unwrap_or(0);
@@ -134,11 +131,13 @@ impl<R: Ruleset, const D: bool> Task<'_, R, D> {
             }
             assert!(win < OPEN - 4, "distance of {ply} plies");
             if shared && now.len() >= CHUNK_NODES {
-                next.par_extend(now.par_chunks(CHUNK_NODES / 8).flat_map_iter(|part| {
+                let parts: Vec<_> = now.chunks(CHUNK_NODES / 8).collect();
+                let found = parallel::collect(parts.len(), &|i| {
                     let mut found = Vec::new();
-                    self.spread_all(nodes, true, part, win + 2, &mut found, &mut Vec::new());
-                    found
-                }));
+                    self.spread_all(nodes, true, parts[i], win + 2, &mut found, &mut Vec::new());
+                    Ok(found)
+                })?;
+                next.extend(found.into_iter().flatten());
             } else {
                 self.spread_all(nodes, false, &now, win + 2, &mut next, &mut before);
             }
@@ -152,7 +151,7 @@ impl<R: Ruleset, const D: bool> Task<'_, R, D> {
     /// Tells the positions before some nodes; `win` is the code of a win in one ply more.
     fn spread_all(
         &self,
-        nodes: &Nodes<'_, R>,
+        nodes: &Nodes<'_, R::Bits>,
         shared: bool,
         now: &[u32],
         win: u16,

@@ -10,7 +10,6 @@ use dambase_rules::movegen::captures;
 use dambase_rules::position::winner_without_moves;
 use dambase_rules::{Bits, Board, MoveList, Ruleset, Side};
 use dambase_tables::Index;
-use rayon::prelude::*;
 
 use super::children::{Children, before, better, is_win, over};
 use super::kings::Kings;
@@ -18,7 +17,7 @@ use super::layout::Slot;
 use super::output::Output;
 use super::reach::Reach;
 use super::space::MenSets;
-use crate::{Control, Error};
+use crate::{Control, Error, parallel};
 
 /// Most moves inside a unit that a counter can count.
 const MOST_MOVES: usize = 240;
@@ -62,15 +61,15 @@ pub(crate) const EVENT_LOSS: usize = 1;
 pub(crate) const EVENT_EXITS: usize = 2;
 
 /// What one thread needs.
-pub(crate) struct Worker<R: Ruleset> {
-    list: MoveList<R::Bits>,
+pub(crate) struct Worker<W: Bits> {
+    list: MoveList<W>,
     pub(crate) stack: Vec<u32>,
     pub(crate) before: Vec<u32>,
     /// Nodes by `3 * plies + kind`.
     pub(crate) events: Vec<Vec<u32>>,
 }
 
-impl<R: Ruleset> Default for Worker<R> {
+impl<W: Bits> Default for Worker<W> {
     fn default() -> Self {
         Self {
             list: MoveList::new(),
@@ -81,7 +80,7 @@ impl<R: Ruleset> Default for Worker<R> {
     }
 }
 
-impl<R: Ruleset> Worker<R> {
+impl<W: Bits> Worker<W> {
     fn event(&mut self, code: u16, kind: usize, node: usize) {
         let i = super::children::plies(code) * 3 + kind;
         while self.events.len() <= i {
@@ -92,14 +91,14 @@ impl<R: Ruleset> Worker<R> {
 }
 
 /// The memory of one unit, used again for the next.
-pub(crate) struct Arena<R: Ruleset> {
-    slots: Vec<Slot<R::Bits>>,
+pub(crate) struct Arena<W: Bits> {
+    slots: Vec<Slot<W>>,
     states: Vec<AtomicU8>,
     codes: Vec<AtomicU16>,
-    worker: Worker<R>,
+    worker: Worker<W>,
 }
 
-impl<R: Ruleset> Default for Arena<R> {
+impl<W: Bits> Default for Arena<W> {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
@@ -111,8 +110,8 @@ impl<R: Ruleset> Default for Arena<R> {
 }
 
 /// The nodes of one unit.
-pub(crate) struct Nodes<'a, R: Ruleset> {
-    pub(crate) slots: &'a [Slot<R::Bits>],
+pub(crate) struct Nodes<'a, W: Bits> {
+    pub(crate) slots: &'a [Slot<W>],
     pub(crate) states: &'a [AtomicU8],
     pub(crate) codes: &'a [AtomicU16],
 }
@@ -183,7 +182,7 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
         white: usize,
         black: usize,
         shared: bool,
-        arena: &mut Arena<R>,
+        arena: &mut Arena<R::Bits>,
     ) -> Result<(), Error> {
         self.ctl.check()?;
         let slots = self.lay_out(white, black, &mut arena.slots);
@@ -212,17 +211,13 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
             let parts: Vec<_> = (0..slots.len())
                 .flat_map(|slot| (0..blacks).step_by(part).map(move |b| (slot, b)))
                 .collect();
-            workers = parts
-                .par_iter()
-                .map(|&(slot, b)| {
-                    let mut worker = Worker::default();
-                    if !self.ctl.is_stopped() {
-                        self.init(&nodes, slot, b..(b + part).min(blacks), &mut worker);
-                    }
-                    worker
-                })
-                .collect();
-            self.ctl.check()?;
+            workers = parallel::collect(parts.len(), &|i| {
+                self.ctl.check()?;
+                let (slot, b) = parts[i];
+                let mut worker = Worker::default();
+                self.init(&nodes, slot, b..(b + part).min(blacks), &mut worker);
+                Ok(worker)
+            })?;
         } else {
             for slot in 0..slots.len() {
                 self.init(&nodes, slot, 0..blacks, &mut arena.worker);
@@ -261,10 +256,10 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
     /// Looks at all ways out of a slot's positions with some of the black kings' placements.
     fn init(
         &self,
-        nodes: &Nodes<'_, R>,
+        nodes: &Nodes<'_, R::Bits>,
         slot: usize,
         blacks: std::ops::Range<usize>,
-        worker: &mut Worker<R>,
+        worker: &mut Worker<R::Bits>,
     ) {
         let s = &nodes.slots[slot];
         let whites = &self.kings.lists[0];
@@ -311,7 +306,13 @@ impl<'a, R: Ruleset, const D: bool> Task<'a, R, D> {
 
     /// Notes what happens to a node in how many plies, and returns its counter.
     #[inline(always)]
-    fn note_distance(&self, exit: &Exit, side: Side, node: usize, worker: &mut Worker<R>) -> u8 {
+    fn note_distance(
+        &self,
+        exit: &Exit,
+        side: Side,
+        node: usize,
+        worker: &mut Worker<R::Bits>,
+    ) -> u8 {
         let mut note = |code: u16| {
             if code != 0 {
                 let kind = if is_win(code) { EVENT_WIN } else { EVENT_LOSS };

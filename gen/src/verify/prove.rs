@@ -15,9 +15,8 @@ use dambase_rules::{Bits, Board, Move, Position, Ruleset, Run, Side};
 use dambase_tables::{
     Dtw, Longest, Material, RunIndex, SliceStats, Value, Wld, canonical_with_runs,
 };
-use rayon::prelude::*;
 
-use crate::{Control, Error, Solved, Store};
+use crate::{Control, Error, Solved, Store, parallel};
 
 /// Positions that are looked at between two looks at the wish to stop; a multiple of 64.
 const CHUNK: u64 = 1 << 14;
@@ -301,46 +300,42 @@ pub fn resolve<R: Ruleset>(
     }
     for (slot, &side) in material.sides().iter().enumerate() {
         let n = index.positions();
-        let codes: Vec<Option<&mut [u16]>> = match &mut solved.dtw {
-            Some(dtw) => dtw[slot]
-                .codes
-                .chunks_mut(CHUNK as usize)
-                .map(Some)
-                .collect(),
-            None => (0..n.div_ceil(CHUNK)).map(|_| None).collect(),
-        };
-        solved.wld[slot]
+        let codes = solved.dtw.as_mut().map(|dtw| &mut dtw[slot].codes[..]);
+        let mut codes = codes.map(|codes| codes.chunks_mut(CHUNK as usize));
+        let bytes = solved.wld[slot]
             .packed_mut()
-            .par_chunks_mut((CHUNK / 4) as usize)
-            .zip(codes)
-            .enumerate()
-            .try_for_each(|(chunk, (bytes, mut codes))| {
-                control.check()?;
-                let mut list = MoveList::new();
-                let first = chunk as u64 * CHUNK;
-                for i in first..(first + CHUNK).min(n) {
-                    let (board, runs) = index.position(i);
-                    let score = match Oracle::<R>::over(&board, side) {
-                        Some(s) => s,
-                        None => {
-                            captures::<R>(&board, side, &mut list);
-                            if list.is_empty() {
-                                continue;
-                            }
-                            oracle
-                                .best(&board, side, runs, &list)
-                                .map_err(|needed| Error::MissingTable { material, needed })?
+            .chunks_mut((CHUNK / 4) as usize);
+        let mut pieces: Vec<_> = bytes
+            .map(|bytes| (bytes, codes.as_mut().and_then(Iterator::next)))
+            .collect();
+        parallel::chunks_mut(&mut pieces, 1, &|chunk, piece| {
+            control.check()?;
+            let (bytes, codes) = &mut piece[0];
+            let mut list = MoveList::new();
+            let first = chunk as u64 * CHUNK;
+            for i in first..(first + CHUNK).min(n) {
+                let (board, runs) = index.position(i);
+                let score = match Oracle::<R>::over(&board, side) {
+                    Some(s) => s,
+                    None => {
+                        captures::<R>(&board, side, &mut list);
+                        if list.is_empty() {
+                            continue;
                         }
-                    };
-                    let at = (i - first) as usize;
-                    let (byte, shift) = (&mut bytes[at / 4], at % 4 * 2);
-                    *byte = *byte & !(3 << shift) | (value(score).wld() as u8) << shift;
-                    if let Some(codes) = &mut codes {
-                        codes[at] = value(score).code();
+                        oracle
+                            .best(&board, side, runs, &list)
+                            .map_err(|needed| Error::MissingTable { material, needed })?
                     }
+                };
+                let at = (i - first) as usize;
+                let (byte, shift) = (&mut bytes[at / 4], at % 4 * 2);
+                *byte = *byte & !(3 << shift) | (value(score).wld() as u8) << shift;
+                if let Some(codes) = codes {
+                    codes[at] = value(score).code();
                 }
-                Ok::<_, Error>(())
-            })?;
+            }
+            Ok(())
+        })?;
     }
     Ok(())
 }
@@ -396,20 +391,21 @@ impl<'a, R: Ruleset> Prover<'a, R> {
                 }),
             ),
         };
-        (0..count.div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|chunk| {
-                self.control.check()?;
-                let mut proof = SliceProof::default();
-                let mut list = MoveList::new();
-                let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(count);
-                self.control.add(range.end - range.start);
-                for i in range {
-                    self.position(index, solved, side, pick(i), &mut list, &mut proof)?;
-                }
-                Ok(proof)
-            })
-            .try_reduce(SliceProof::default, |a, b| Ok(a.followed_by(b)))
+        let chunks = count.div_ceil(CHUNK) as usize;
+        let proofs = parallel::collect(chunks, &|chunk| {
+            self.control.check()?;
+            let chunk = chunk as u64;
+            let mut proof = SliceProof::default();
+            let mut list = MoveList::new();
+            let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(count);
+            self.control.add(range.end - range.start);
+            for i in range {
+                self.position(index, solved, side, pick(i), &mut list, &mut proof)?;
+            }
+            Ok(proof)
+        })?;
+        let none = SliceProof::default();
+        Ok(proofs.into_iter().fold(none, SliceProof::followed_by))
     }
 
     fn position(
@@ -547,30 +543,29 @@ impl<'a, R: Ruleset> Prover<'a, R> {
             let mut more = false;
             for (slot, &side) in material.sides().iter().enumerate() {
                 let sets = &grounded[slot];
-                more |= sets
-                    .par_chunks((CHUNK / 64) as usize)
-                    .enumerate()
-                    .map(|(chunk, words)| {
-                        self.control.check()?;
-                        let mut list = MoveList::new();
-                        let mut more = false;
-                        for (w, word) in words.iter().enumerate() {
-                            let first = chunk as u64 * CHUNK + w as u64 * 64;
-                            let before = word.load(Ordering::Relaxed);
-                            let mut now = before;
-                            for b in 0..64.min(n - first) {
-                                if before >> b & 1 == 0 && rests(first + b, side, &mut list)? {
-                                    now |= 1 << b;
-                                }
-                            }
-                            if now != before {
-                                word.store(now, Ordering::Relaxed);
-                                more = true;
+                let chunks: Vec<_> = sets.chunks((CHUNK / 64) as usize).collect();
+                let found = parallel::collect(chunks.len(), &|chunk| {
+                    self.control.check()?;
+                    let words = chunks[chunk];
+                    let mut list = MoveList::new();
+                    let mut more = false;
+                    for (w, word) in words.iter().enumerate() {
+                        let first = chunk as u64 * CHUNK + w as u64 * 64;
+                        let before = word.load(Ordering::Relaxed);
+                        let mut now = before;
+                        for b in 0..64.min(n - first) {
+                            if before >> b & 1 == 0 && rests(first + b, side, &mut list)? {
+                                now |= 1 << b;
                             }
                         }
-                        Ok::<_, Error>(more)
-                    })
-                    .try_reduce(|| false, |a, b| Ok(a | b))?;
+                        if now != before {
+                            word.store(now, Ordering::Relaxed);
+                            more = true;
+                        }
+                    }
+                    Ok(more)
+                })?;
+                more |= found.contains(&true);
             }
             if !more {
                 break;
