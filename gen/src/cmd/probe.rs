@@ -18,7 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   dambase probe english \"W:WK18,K24:BK12\"
   dambase probe russian \"W:Wc3:BKf8\" --json
-  dambase probe russian \"W:WKc3,Kd4:BKf8\" --clock 15-move=4
+  dambase probe russian \"W:WKc3,Kd4:BKf8\" --clock 5-move=4
   echo \"B:W30:BK3\" | dambase probe english --stdin --json";
 
 /// Show the value of positions, and of every legal move
