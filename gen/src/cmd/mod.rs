@@ -1,6 +1,7 @@
 //! The command line: one module for each subcommand, and what they share.
 
 mod build;
+mod checksums;
 mod completions;
 mod failure;
 mod info;
@@ -51,6 +52,7 @@ enum Command {
     Stats(stats::Stats),
     Verify(verify::Verify),
     Info(info::Info),
+    Checksums(checksums::Checksums),
     Plan(plan::PlanCommand),
     Variants(variants::Variants),
     Completions(completions::Completions),
@@ -67,6 +69,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Stats(c) => c.run(),
         Command::Verify(c) => c.run(),
         Command::Info(c) => c.run(),
+        Command::Checksums(c) => c.run(),
         Command::Plan(c) => c.run(),
         Command::Variants(c) => c.run(),
         Command::Completions(c) => c.run(),
