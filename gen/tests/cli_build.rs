@@ -376,6 +376,54 @@ fn two_builders_and_kills() {
     }));
 }
 
+#[test]
+#[ignore = "slow: cargo test --release -p dambase-gen --test cli_build -- --ignored"]
+fn sixty_kills_at_random_moments() {
+    const KILLS: u64 = 60;
+    const BUILD: [&str; 7] = [
+        "build",
+        "russian",
+        "--pieces",
+        "3",
+        "--metric",
+        "wld,dtw,dtz",
+        "--quiet",
+    ];
+    let undisturbed = tempfile::tempdir().unwrap();
+    let start = Instant::now();
+    succeeds(&BUILD, undisturbed.path());
+    let whole = start.elapsed();
+    let wanted = tables(&undisturbed.path().join("russian"));
+    let d = tempfile::tempdir().unwrap();
+    let dir = d.path().join("russian");
+    let mut numbers = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut cut = 0;
+    for kill in 0..KILLS {
+        numbers ^= numbers << 13;
+        numbers ^= numbers >> 7;
+        numbers ^= numbers << 17;
+        let mut child = spawn(&BUILD, d.path());
+        std::thread::sleep(whole.mul_f64((numbers % 1000) as f64 / 1000.0));
+        cut += u32::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Whatever bears a table's name is that table, whole.
+        for (name, bytes) in tables(&dir) {
+            assert!(wanted.get(&name) == Some(&bytes), "kill {kill}: {name}");
+        }
+        if kill % 10 == 9 {
+            // From the beginning again, so that kills meet every part of the work.
+            fs::remove_dir_all(&dir).unwrap();
+        }
+    }
+    assert!(
+        cut > 10,
+        "only {cut} of {KILLS} kills met a builder at work"
+    );
+    succeeds(&BUILD, d.path());
+    assert!(tables(&dir) == wanted);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_stops_cleanly() {
