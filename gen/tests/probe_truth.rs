@@ -230,7 +230,7 @@ fn soak(duration: Duration) {
         let mut asked = 0_u64;
         while Instant::now() < until {
             let (variant, (store, _, tb)) = &bases[below(bases.len() as u64) as usize];
-            let materials: Vec<_> = store.materials().collect();
+            let materials = store.materials();
             let material = materials[below(materials.len() as u64) as usize];
             let index = Index::<u128>::new(variant.rules().geometry, material).unwrap();
             for _ in 0..64 {
