@@ -25,6 +25,9 @@ pub(crate) fn collect<T: Send>(
     (0..n).into_par_iter().map(f).collect()
 }
 
+/// What [`chunks_mut`] does with the piece of a number.
+pub(crate) type OnPiece<'a, T> = dyn Fn(usize, &mut [T]) -> Result<(), Error> + Sync + 'a;
+
 /// Gives `f` the pieces of `size` elements (the last may be shorter) of a slice, with their
 /// numbers.
 ///
@@ -33,7 +36,7 @@ pub(crate) fn collect<T: Send>(
 pub(crate) fn chunks_mut<T: Send>(
     slice: &mut [T],
     size: usize,
-    f: &(dyn Fn(usize, &mut [T]) -> Result<(), Error> + Sync),
+    f: &OnPiece<'_, T>,
 ) -> Result<(), Error> {
     let chunks = slice.par_chunks_mut(size).enumerate();
     chunks.try_for_each(|(i, chunk)| f(i, chunk))
