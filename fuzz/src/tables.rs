@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use dambase_probe::Tablebase;
 use dambase_rules::{Position, Variant, marker};
 use dambase_tables::{
-    DtwArray, Material, Metric, Scratch, Table, Wld, WldArray, WriteOptions, write_dtw, write_wld,
+    Codec, DtwArray, Material, Metric, Scratch, Table, Wld, WldArray, WriteOptions, write_dtw,
+    write_wld,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -73,9 +74,12 @@ static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
                 .map(|i| (4 * (noise(i / 3 + side) % 150) + 3) as u16)
                 .collect(),
         });
-        let options = WriteOptions::default();
-        write_wld::<R>(&path, material, &[&wld[0], &wld[1]], &options).expect("a table");
-        seeds.push(std::fs::read(&path).expect("the table"));
+        let mut options = WriteOptions::default();
+        for codec in [Codec::Zstd, Codec::Context] {
+            options.codec = codec;
+            write_wld::<R>(&path, material, &[&wld[0], &wld[1]], &options).expect("a table");
+            seeds.push(std::fs::read(&path).expect("the table"));
+        }
         write_dtw::<R>(&path, material, &[&dtw[0], &dtw[1]], &options).expect("a table");
         seeds.push(std::fs::read(&path).expect("the table"));
     }
@@ -116,6 +120,23 @@ fn seal(file: &mut [u8]) -> Option<()> {
                     start += length;
                 }
                 at += 8 + 6 * count.max(1);
+            }
+        }
+        if codec == 3
+            && let Some(table) = section(file, slice + 120)
+        {
+            let places: Vec<u64> = file[table]
+                .chunks_exact(5)
+                .map_while(|entry| number(entry, 0, 5))
+                .map(|entry| entry & ((1 << 35) - 1))
+                .collect();
+            for group in places.windows(2) {
+                let start = blocks.checked_add(group[0] as usize)?;
+                let end = blocks.checked_add(group[1] as usize)?;
+                if start + 4 <= end && end <= file.len() {
+                    let sum = (xxh3_64(&file[start + 4..end]) as u32).to_le_bytes();
+                    file[start..start + 4].copy_from_slice(&sum);
+                }
             }
         }
         for at in [slice + 96, slice + 120] {

@@ -145,6 +145,27 @@ impl<'a> Stored<'a> {
             key: Key::new(slot, metric, block),
         })
     }
+
+    /// A quiet position given by its placement, or by its number where that is needed, in stored
+    /// form.
+    #[inline(always)]
+    fn of<W: Bits>(
+        slot: usize,
+        source: &'a Source,
+        metric: Metric,
+        side: Side,
+        board: &Board<W>,
+        index: impl FnOnce() -> u64,
+    ) -> Result<Self> {
+        let table = source.table.as_ref().map_err(Clone::clone)?;
+        let (block, offset) = source.place_of(table, side, board, index);
+        Ok(Self {
+            table,
+            block,
+            offset,
+            key: Key::new(slot, metric, block),
+        })
+    }
 }
 
 impl Tablebase {
@@ -185,24 +206,25 @@ impl Tablebase {
                 return Ok(Place::Captures);
             }
         }
-        let (side, index) = if entry.swapped(side) {
+        let (side, board, runs) = if entry.swapped(side) {
             let board = board.mirrored(R::RULES.geometry);
             let runs = if R::RULES.king_run.is_some() {
                 mirrored_runs(R::RULES.geometry, runs)
             } else {
                 runs
             };
-            (side.other(), index_of::<R>(slot, &board, runs))
+            (side.other(), board, runs)
         } else {
-            (side, index_of::<R>(slot, board, runs))
+            (side, *board, runs)
         };
+        let index = || index_of::<R>(slot, &board, runs);
         if let Some(flat) = flat {
-            return Ok(Place::Flat(&flat[side as usize], index));
+            return Ok(Place::Flat(&flat[side as usize], index()));
         }
         let Some((source, metric)) = source else {
             return Err(self.missing::<M>(material, root));
         };
-        let place = Stored::at(entry.slot(), source, metric, side, index)?;
+        let place = Stored::of(entry.slot(), source, metric, side, &board, index)?;
         Ok(Place::Stored(place))
     }
 
@@ -331,7 +353,9 @@ impl Tablebase {
         reach: Reach,
         scratch: &mut Scratch,
     ) -> Result<M::Answer, Miss> {
-        if let Some(block) = scratch.recent(place.key) {
+        if let Some(block) = scratch.recent(place.key)
+            && block.covers(place.offset)
+        {
             return Ok(M::read(block, place.offset));
         }
         let block = self.fetch(place, reach, scratch)?;
@@ -340,7 +364,8 @@ impl Tablebase {
         Ok(answer)
     }
 
-    /// A block that the scratch does not remember.
+    /// A block that the scratch does not remember, or not as far as the position. It is decoded
+    /// as far as needed at first, and as a whole when more is asked for.
     #[inline(never)]
     fn fetch(
         &self,
@@ -348,13 +373,23 @@ impl Tablebase {
         reach: Reach,
         scratch: &mut Scratch,
     ) -> Result<Arc<DecodedBlock>, Miss> {
-        if let Some(block) = self.blocks.get(place.key) {
+        let known = self.blocks.get(place.key);
+        let end = if known.is_some() {
+            u32::MAX
+        } else {
+            place.offset
+        };
+        if let Some(block) = known
+            && block.covers(place.offset)
+        {
             return Ok(block);
         }
         if reach == Reach::Memory {
             return Err(Miss::NotInMemory);
         }
-        let block = place.table.decode(place.block, &mut scratch.decoder);
+        let block = place
+            .table
+            .decode_to(place.block, end, &mut scratch.decoder);
         let block = Arc::new(block.map_err(Error::from)?);
         self.blocks.insert(place.key, Arc::clone(&block));
         Ok(block)

@@ -63,6 +63,23 @@ impl Source {
             Layout::Other => table.block_of(side, index),
         }
     }
+
+    /// The block of a position given by its placement, or by its number where that is needed, and
+    /// its place there.
+    #[inline(always)]
+    pub(crate) fn place_of<W: Bits>(
+        &self,
+        table: &Table,
+        side: Side,
+        board: &Board<W>,
+        index: impl FnOnce() -> u64,
+    ) -> (BlockId, u32) {
+        match self.layouts[side as usize] {
+            Layout::Other => table.place_of(side, board, index),
+            Layout::Constant => self.block_of(table, side, 0),
+            Layout::Bits(_) => self.block_of(table, side, index()),
+        }
+    }
 }
 
 /// The numbering of a material's positions, in the word of its code.

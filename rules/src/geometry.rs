@@ -30,12 +30,14 @@ pub mod dir {
 }
 
 /// The direction turned by 180 degrees.
+#[inline]
 #[must_use]
 pub const fn opposite(d: usize) -> usize {
     (d + 4) & 7
 }
 
 /// True if house numbers grow along direction `d`.
+#[inline]
 #[must_use]
 pub const fn ascending(d: usize) -> bool {
     matches!(d, dir::E | dir::SE | dir::S | dir::SW)
@@ -68,6 +70,7 @@ impl DirSet {
         Self(self.0.rotate_left(4))
     }
     /// True if direction `d` is in the set.
+    #[inline]
     #[must_use]
     pub const fn has(self, d: usize) -> bool {
         self.0 >> d & 1 == 1
@@ -100,6 +103,7 @@ impl Geometry {
         }
     }
     /// Playable squares in one row.
+    #[inline]
     #[must_use]
     pub const fn per_row(self) -> usize {
         match self {
@@ -108,16 +112,19 @@ impl Geometry {
         }
     }
     /// Playable squares.
+    #[inline]
     #[must_use]
     pub const fn squares(self) -> usize {
         self.side() * self.per_row()
     }
     /// True if every square of the board is playable.
+    #[inline]
     #[must_use]
     pub const fn is_full(self) -> bool {
         matches!(self, Self::Full8)
     }
     /// Row (0 at the top) and column (0 at the left) of a square.
+    #[inline]
     #[must_use]
     pub const fn row_column(self, s: u8) -> (usize, usize) {
         let (s, n) = (s as usize, self.per_row());
@@ -148,6 +155,7 @@ impl Geometry {
         }
     }
     /// All playable squares.
+    #[inline]
     #[must_use]
     pub const fn all(self) -> u128 {
         (1 << self.squares()) - 1
@@ -195,6 +203,7 @@ impl Geometry {
         self.at(self.side() as isize - rank, isize::from(column - b'a'))
     }
     /// The neighbour tables of this board.
+    #[inline]
     #[must_use]
     pub const fn grid(self) -> &'static Grid {
         match self {

@@ -228,6 +228,7 @@ impl Rules {
         }
     }
     /// Directions of a man's jump for `side`.
+    #[inline]
     #[must_use]
     pub const fn man_capture_of(&self, side: Side) -> DirSet {
         match side {
@@ -236,6 +237,7 @@ impl Rules {
         }
     }
     /// The squares on which men of `side` are crowned.
+    #[inline]
     #[must_use]
     pub const fn crown_of(&self, side: Side) -> u128 {
         match side {

@@ -51,6 +51,9 @@ fn rank<W: Bits>(set: W, taken: W) -> u64 {
 
 /// The set of `k` squares with a rank among the squares outside `taken`.
 fn unrank<W: Bits>(mut r: u64, k: usize, taken: W, squares: usize) -> W {
+    if k == 0 {
+        return W::EMPTY;
+    }
     let mut set = W::EMPTY;
     let mut k = k;
     let mut free = squares - taken.count() as usize;
@@ -89,7 +92,7 @@ pub struct Index<W> {
     inner: [u64; MAX_OF_A_KIND + 1],
     king_space: u64,
     /// Placements of the white kings, the faster part of the king rank.
-    white_kings: u64,
+    pub(crate) white_kings: u64,
     positions: u64,
     _word: std::marker::PhantomData<W>,
 }

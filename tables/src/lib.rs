@@ -15,7 +15,7 @@ pub mod rule;
 pub mod value;
 
 mod boards;
-mod codec;
+pub mod codec;
 mod error;
 mod map;
 mod output;

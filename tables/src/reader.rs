@@ -1,5 +1,7 @@
 //! Opening tables and decoding their blocks.
 
+mod chunks;
+
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -10,6 +12,7 @@ use dambase_rules::{Side, Variant};
 use xxhash_rust::xxh3::xxh3_64;
 use zstd::zstd_safe::DDict;
 
+use crate::codec::context::{self, SliceDecoder};
 use crate::codec::{self, Coding, Packing};
 use crate::error::{Error, Result};
 use crate::format::header::{Codec, Header, Section, SliceHeader};
@@ -32,6 +35,7 @@ pub struct BlockId {
 /// What decoding needs beside the table: keep one for each thread.
 pub struct Scratch {
     zstd: codec::zstd::Context,
+    rows: context::Rows,
 }
 
 impl Scratch {
@@ -40,6 +44,7 @@ impl Scratch {
     pub fn new() -> Self {
         Self {
             zstd: codec::zstd::Context::new(),
+            rows: context::Rows::new(),
         }
     }
 }
@@ -71,6 +76,8 @@ enum Data {
     All(u16),
     /// Packed symbols.
     Packed(Box<[u8]>),
+    /// Rows of the context codec.
+    Rows(context::Kept),
 }
 
 impl DecodedBlock {
@@ -84,12 +91,19 @@ impl DecodedBlock {
     pub const fn is_empty(&self) -> bool {
         self.positions == 0
     }
+    /// Whether the position at an offset was decoded.
+    #[inline(always)]
+    #[must_use]
+    pub const fn covers(&self, offset: u32) -> bool {
+        offset < self.positions
+    }
     /// Bytes of memory behind the block.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match &self.data {
             Data::All(_) => 0,
             Data::Packed(bytes) => bytes.len(),
+            Data::Rows(rows) => rows.bytes(),
         }
     }
     /// The symbol of a position.
@@ -99,6 +113,7 @@ impl DecodedBlock {
         let i = offset as usize;
         match &self.data {
             Data::All(symbol) => *symbol,
+            Data::Rows(rows) => rows.value(offset).into(),
             Data::Packed(bytes) => match self.coding.packing() {
                 Packing::Bits => (bytes[i / 4] >> (i % 4 * 2) & 3).into(),
                 Packing::Byte => bytes[i].into(),
@@ -152,6 +167,7 @@ pub struct Table {
     header: Header,
     bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     dictionaries: [Dictionary; 2],
+    contexts: [OnceLock<Option<Box<SliceDecoder>>>; 2],
 }
 
 impl fmt::Debug for Table {
@@ -246,6 +262,7 @@ impl Table {
             header,
             bytes,
             dictionaries: [OnceLock::new(), OnceLock::new()],
+            contexts: [OnceLock::new(), OnceLock::new()],
         }
     }
 
@@ -314,13 +331,20 @@ impl Table {
         self.raw().get(start..)?.get(..bytes)
     }
 
-    /// The block of a position, and the position's offset in it. A side that is not stored and an
+    /// The block of a position, and the position's offset in it; [`Self::place_of`] is quicker
+    /// where the placement is known. A side that is not stored and an
     /// index outside the slice give a block that [`Self::decode`] refuses.
     #[inline]
     #[must_use]
     pub fn block_of(&self, side: Side, index: u64) -> (BlockId, u32) {
+        let slice = self.header.slice(side);
+        if let Some(slice) = slice
+            && slice.codec == Codec::Context
+        {
+            return self.place_of_index(slice, index);
+        }
         // A power of two.
-        let n = self.header.slice(side).map_or(1, block_positions);
+        let n = slice.map_or(1, block_positions);
         let id = BlockId {
             side,
             block: index >> n.trailing_zeros(),
@@ -328,12 +352,43 @@ impl Table {
         (id, index as u32 & (n - 1))
     }
 
+    /// Number of blocks that a slice can be asked for; 0 for a constant one.
+    ///
+    /// # Errors
+    /// [`Error::NotStored`]; [`Error::Corrupt`].
+    pub fn block_count(&self, side: Side) -> Result<u64> {
+        self.blocks_of(self.slice(side)?)
+    }
+    fn blocks_of(&self, slice: &SliceHeader) -> Result<u64> {
+        Ok(match slice.codec {
+            Codec::Context => self.checked_decoder(slice)?.layout().chunks(),
+            _ => slice.block_count(),
+        })
+    }
+
     /// Decodes a block and checks its checksum.
     ///
     /// # Errors
     /// [`Error::NotStored`] if there is no such block; [`Error::Corrupt`].
     pub fn decode(&self, id: BlockId, scratch: &mut Scratch) -> Result<DecodedBlock> {
+        self.decode_to(id, u32::MAX, scratch)
+    }
+
+    /// As [`Self::decode`], but where the codec allows it only as far as the position at an
+    /// offset ([`DecodedBlock::covers`]).
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn decode_to(
+        &self,
+        id: BlockId,
+        offset: u32,
+        scratch: &mut Scratch,
+    ) -> Result<DecodedBlock> {
         let slice = self.slice(id.side)?;
+        if slice.codec == Codec::Context {
+            return self.decode_chunk(slice, id.block, offset, scratch);
+        }
         let per_block = u64::from(block_positions(slice));
         let start = id.block.checked_mul(per_block);
         let Some(left) = start.and_then(|s| slice.stats.positions.checked_sub(s)) else {
@@ -474,7 +529,7 @@ impl Table {
                     return Err(self.corrupt(part(), "wrong checksum"));
                 }
             }
-            for block in 0..slice.block_count() {
+            for block in 0..self.blocks_of(slice)? {
                 self.decode(
                     BlockId {
                         side: slice.side,
@@ -494,6 +549,9 @@ impl Table {
     /// As [`Self::decode`]; [`Error::OutOfMemory`].
     pub fn read_wld(&self, side: Side) -> Result<WldArray> {
         let slice = self.slice(side)?;
+        if slice.codec == Codec::Context {
+            return self.read_chunks(slice);
+        }
         let mut packed = self.room::<u8>(slice.stats.positions.div_ceil(4))?;
         self.blocks(slice, |block| match &block.data {
             Data::Packed(bytes) if block.coding == Coding::Wld => packed.extend_from_slice(bytes),
@@ -502,7 +560,7 @@ impl Table {
                 let n = (block.positions as usize).div_ceil(4);
                 packed.extend(std::iter::repeat_n(byte, n));
             }
-            Data::Packed(_) => {
+            Data::Packed(_) | Data::Rows(_) => {
                 for first in (0..block.positions).step_by(4) {
                     let n = (block.positions - first).min(4);
                     let byte = (0..n).fold(0, |b, k| b | (block.wld(first + k) as u8) << (2 * k));
@@ -592,7 +650,7 @@ fn has_three(bytes: &[u8]) -> bool {
 #[inline]
 fn block_positions(slice: &SliceHeader) -> u32 {
     match slice.codec {
-        Codec::Constant => 1 << 16,
+        Codec::Constant | Codec::Context => 1 << 16,
         _ => slice.block_positions,
     }
 }

@@ -178,6 +178,15 @@ impl WldArray {
         let shift = i % 4 * 2;
         *byte = *byte & !(3 << shift) | (v as u8) << shift;
     }
+    /// Sets all values.
+    pub fn fill(&mut self, v: Wld) {
+        self.bytes.fill(v as u8 * 0x55);
+        if let Some(last) = self.bytes.last_mut()
+            && !self.len.is_multiple_of(4)
+        {
+            *last &= (1 << (self.len % 4 * 2)) - 1;
+        }
+    }
     /// The packed bytes.
     #[must_use]
     pub fn packed(&self) -> &[u8] {

@@ -1,13 +1,14 @@
 //! Writing tables.
 
+mod slice;
+
 use std::ops::Range;
 use std::path::Path;
 
 use dambase_rules::{Rules, Ruleset, Side, movegen, position};
 use rayon::prelude::*;
-use xxhash_rust::xxh3::xxh3_64;
 
-use crate::codec::{self, Coding, Packing, TableBuilder};
+use crate::codec::{self, Coding, Packing, TableBuilder, context};
 use crate::error::{Error, Result};
 use crate::format::Metric;
 use crate::format::header::{Codec, Header, Longest, NoRuns, Section, SliceHeader, SliceStats};
@@ -34,8 +35,9 @@ pub struct WriteOptions {
     pub verifier: String,
     /// The fingerprint of the draw limits; 0 for WLD and DTW.
     pub limits_hash: u64,
-    /// How blocks are compressed, [`Codec::Raw`] or [`Codec::Zstd`]; slices of one value become
-    /// [`Codec::Constant`] with either.
+    /// How values are compressed: [`Codec::Raw`], [`Codec::Zstd`] or [`Codec::Context`]. The last
+    /// means the smaller of it and zstd for win, loss and draw without king runs, else zstd. Slices of
+    /// one value become [`Codec::Constant`] with any.
     pub codec: Codec,
     /// The level of zstd, 1 to 22; 0 for the usual one, which is lower for large slices.
     pub level: i32,
@@ -54,7 +56,7 @@ impl Default for WriteOptions {
             generator: concat!("dambase ", env!("CARGO_PKG_VERSION")).to_owned(),
             verifier: String::new(),
             limits_hash: 0,
-            codec: Codec::Zstd,
+            codec: Codec::Context,
             level: 0,
             dictionary: true,
             block_positions: None,
@@ -110,8 +112,20 @@ pub fn write_wld<R: Ruleset>(
     slices: &[&WldArray],
     options: &WriteOptions,
 ) -> Result<Header> {
-    let slices: Vec<&dyn Values> = slices.iter().map(|&s| s as &dyn Values).collect();
-    write::<R>(path.as_ref(), material, Metric::Wld, &slices, options)
+    let values: Vec<&dyn Values> = slices.iter().map(|&s| s as &dyn Values).collect();
+    let contexts = |slice: usize| {
+        let (side, values) = (material.sides()[slice], slices[slice]);
+        let limits = context::Limits::runtime(R::RULES.geometry);
+        context::encode::<R>(material, side, values, limits)
+    };
+    write::<R>(
+        path.as_ref(),
+        material,
+        Metric::Wld,
+        &values,
+        &contexts,
+        options,
+    )
 }
 
 /// Writes a DTW table; as [`write_wld`].
@@ -125,7 +139,14 @@ pub fn write_dtw<R: Ruleset>(
     options: &WriteOptions,
 ) -> Result<Header> {
     let slices: Vec<&dyn Values> = slices.iter().map(|&s| s as &dyn Values).collect();
-    write::<R>(path.as_ref(), material, Metric::Dtw, &slices, options)
+    write::<R>(
+        path.as_ref(),
+        material,
+        Metric::Dtw,
+        &slices,
+        &|_| None,
+        options,
+    )
 }
 
 /// Writes a table of values under the draw limits, the fingerprint of which is in `options`; as
@@ -140,7 +161,14 @@ pub fn write_dtz<R: Ruleset>(
     options: &WriteOptions,
 ) -> Result<Header> {
     let slices: Vec<&dyn Values> = slices.iter().map(|&s| s as &dyn Values).collect();
-    write::<R>(path.as_ref(), material, Metric::Dtz, &slices, options)
+    write::<R>(
+        path.as_ref(),
+        material,
+        Metric::Dtz,
+        &slices,
+        &|_| None,
+        options,
+    )
 }
 
 /// Writes down that a table was verified, and by what. The file is replaced as a whole; its values
@@ -199,12 +227,16 @@ enum Kind {
 /// Appends the kinds of the positions of a range of indices.
 type Kinds<'a> = dyn Fn(Side, Range<u64>, &mut Vec<Kind>) + Sync + 'a;
 
+/// Encodes a slice, given by its number, with the context codec; nothing where that is impossible.
+type Contexts<'a> = dyn Fn(usize) -> Option<context::Encoded> + Sync + 'a;
+
 /// The part of writing that depends on the code of draughts.
 fn write<R: Ruleset>(
     path: &Path,
     material: Material,
     metric: Metric,
     slices: &[&dyn Values],
+    contexts: &Contexts<'_>,
     options: &WriteOptions,
 ) -> Result<Header> {
     let scope = R::RULES.king_run.filter(|_| options.king_run);
@@ -255,6 +287,7 @@ fn write<R: Ruleset>(
         },
         slices,
         &kinds,
+        contexts,
         options,
     )
 }
@@ -272,6 +305,7 @@ fn write_table(
     size: &Size,
     slices: &[&dyn Values],
     kinds: &Kinds<'_>,
+    contexts: &Contexts<'_>,
     options: &WriteOptions,
 ) -> Result<Header> {
     let material = header.material;
@@ -295,7 +329,7 @@ fn write_table(
     let options = &options;
     let mut out = Output::create(path)?;
     out.seek(Header::BYTES as u64)?;
-    for (&side, &values) in material.sides().iter().zip(slices) {
+    for (k, (&side, &values)) in material.sides().iter().zip(slices).enumerate() {
         let coding = coding(header.variant.rules(), header.metric, values);
         let block_positions = options.block_positions.unwrap_or(match header.metric {
             Metric::Wld => WLD_BLOCK,
@@ -316,7 +350,12 @@ fn write_table(
             coding,
             block_positions,
         };
-        header.slices.push(slice(&source, options, &mut out)?);
+        let context = || match options.codec {
+            Codec::Context => contexts(k),
+            _ => None,
+        };
+        let slice = slice::write(&source, &context, options, &mut out)?;
+        header.slices.push(slice);
     }
     header.file_bytes = out.position;
     out.seek(0)?;
@@ -496,10 +535,15 @@ impl SliceStats {
     }
 }
 
-/// Writes the sections of one slice.
-fn slice(source: &Source<'_>, options: &WriteOptions, out: &mut Output) -> Result<SliceHeader> {
+/// Writes a slice as blocks.
+fn slice_of_blocks(
+    source: &Source<'_>,
+    options: &WriteOptions,
+    out: &mut Output,
+) -> Result<SliceHeader> {
     let start = out.position;
-    let dictionary = if options.codec == Codec::Zstd && options.dictionary {
+    let zstd = options.codec != Codec::Raw;
+    let dictionary = if zstd && options.dictionary {
         choose_dictionary(source, options.level)?
     } else {
         Vec::new()
@@ -510,15 +554,13 @@ fn slice(source: &Source<'_>, options: &WriteOptions, out: &mut Output) -> Resul
     let blocks_start = table_start + codec::table_bytes(blocks);
     out.seek(blocks_start)?;
     let packing = source.coding.packing();
-    let mut stats = SliceStats::default();
+    let mut survey = slice::Survey::new();
     let mut table = TableBuilder::default();
-    // The one symbol of all values met so far: nothing before the first, wrong after a second.
-    let mut constant: std::result::Result<Option<u16>, ()> = Ok(None);
     for wave in (0..blocks).step_by(WAVE as usize) {
         let encoded: Vec<(Packed, Vec<u8>)> = (wave..(wave + WAVE).min(blocks))
             .into_par_iter()
             .map_init(
-                || encoder(options, &dictionary),
+                || zstd.then(|| codec::zstd::Encoder::new(options.level, &dictionary)),
                 |encoder, block| {
                     let packed = source.pack(block)?;
                     let stored = encode_with(encoder, packing, &packed.bytes);
@@ -527,65 +569,33 @@ fn slice(source: &Source<'_>, options: &WriteOptions, out: &mut Output) -> Resul
             )
             .collect::<Result<_>>()?;
         for (packed, stored) in encoded {
-            stats.add(&packed.stats);
-            if !packed.free {
-                let symbol = codec::constant(packing, &packed.bytes);
-                constant = match (constant, symbol) {
-                    (Ok(None), Some(s)) => Ok(Some(s)),
-                    (Ok(Some(a)), Some(b)) if a == b => Ok(Some(a)),
-                    _ => Err(()),
-                };
-            }
+            survey.add(packing, &packed);
             table.push(&stored);
             out.write(&stored)?;
         }
     }
-    let mut header = SliceHeader {
-        side: source.side,
-        stats,
-        codec: options.codec,
-        block_positions: source.block_positions,
-        model: Section::default(),
-        table: Section::default(),
-        blocks: Section::default(),
-        coding: source.coding,
-        constant: 0,
-    };
-    if let Ok(symbol) = constant {
+    let mut header = survey.header(source, start);
+    if survey.constant.is_ok() {
         out.cut(start)?;
-        header.codec = Codec::Constant;
-        header.block_positions = 0;
-        header.constant = symbol.unwrap_or(0);
-        let nowhere = Section {
-            offset: start,
-            ..Section::default()
-        };
-        (header.model, header.table, header.blocks) = (nowhere, nowhere, nowhere);
         return Ok(header);
     }
+    header.codec = if zstd { Codec::Zstd } else { Codec::Raw };
+    header.block_positions = source.block_positions;
+    header.constant = 0;
     let end = out.position;
     let table = table.finish();
     out.seek(start)?;
     out.write(&dictionary)?;
     out.write(&table)?;
     out.seek(end)?;
-    let section = |offset, bytes: &[u8]| Section {
-        offset,
-        bytes: bytes.len() as u64,
-        checksum: if bytes.is_empty() { 0 } else { xxh3_64(bytes) },
-    };
-    header.model = section(start, &dictionary);
-    header.table = section(table_start, &table);
+    header.model = slice::section(start, &dictionary);
+    header.table = slice::section(table_start, &table);
     header.blocks = Section {
         offset: blocks_start,
         bytes: end - blocks_start,
         checksum: 0,
     };
     Ok(header)
-}
-
-fn encoder(options: &WriteOptions, dictionary: &[u8]) -> Option<codec::zstd::Encoder> {
-    (options.codec == Codec::Zstd).then(|| codec::zstd::Encoder::new(options.level, dictionary))
 }
 
 fn encode_with(

@@ -3,7 +3,7 @@
 
 use dambase_rules::{Bits, Board, Ruleset, marker, movegen};
 use dambase_tables::{
-    DtwArray, Index, Material, Table, Value, WldArray, WriteOptions, write_dtw, write_wld,
+    Codec, DtwArray, Index, Material, Table, Value, WldArray, WriteOptions, write_dtw, write_wld,
 };
 use std::io::Read;
 
@@ -123,6 +123,7 @@ fn compare<R: Ruleset>(name: &str, block: u32, longest: u64) {
     let n = ix.positions();
     let dir = tempfile::tempdir().unwrap();
     let options = WriteOptions {
+        codec: Codec::Zstd,
         block_positions: Some(block),
         level: 5,
         ..WriteOptions::default()

@@ -95,7 +95,8 @@ fn look_ups_in_memory_never_touch_a_file() {
     let without = known(&mut scratch);
     assert!(without < set.positions.len() / 4, "{without}");
     fs::rename(&hidden, &files).unwrap();
-    for (board, side, value) in set.positions.iter().step_by(2) {
+    // All of them, because blocks may be decoded only as far as asked for.
+    for (board, side, value) in &set.positions {
         let got = tb.probe_board::<English>(board, *side, &mut scratch);
         assert_eq!(got.unwrap(), value.wld());
     }

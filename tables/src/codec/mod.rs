@@ -1,5 +1,6 @@
 //! How the values of a block become bytes: codings, packings, block tables, compression.
 
+pub mod context;
 pub(crate) mod zstd;
 
 use dambase_rules::Rules;

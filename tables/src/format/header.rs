@@ -27,6 +27,8 @@ pub enum Codec {
     Raw = 1,
     /// zstd frames, with a dictionary if the slice has one.
     Zstd = 2,
+    /// Chunks of the context codec ([`crate::codec::context`]); only win, loss and draw.
+    Context = 3,
 }
 
 impl Codec {
@@ -37,6 +39,7 @@ impl Codec {
             Self::Constant => "constant",
             Self::Raw => "raw",
             Self::Zstd => "zstd",
+            Self::Context => "context",
         }
     }
     const fn from_id(id: u8) -> Option<Self> {
@@ -44,6 +47,7 @@ impl Codec {
             0 => Some(Self::Constant),
             1 => Some(Self::Raw),
             2 => Some(Self::Zstd),
+            3 => Some(Self::Context),
             _ => None,
         }
     }
@@ -160,11 +164,11 @@ pub struct SliceHeader {
 }
 
 impl SliceHeader {
-    /// Number of blocks.
+    /// Number of blocks; 0 for slices that have none of equal size.
     #[must_use]
     pub const fn block_count(&self) -> u64 {
         match self.codec {
-            Codec::Constant => 0,
+            Codec::Constant | Codec::Context => 0,
             _ => self.stats.positions.div_ceil(self.block_positions as u64),
         }
     }
@@ -539,6 +543,18 @@ impl SliceHeader {
             )?;
             return Ok(slice);
         }
+        ensure(slice.constant == 0, "a constant with blocks")?;
+        if codec == Codec::Context {
+            // The rest is checked when the model is read.
+            ensure(
+                coding == Coding::Wld
+                    && slice.block_positions == 0
+                    && slice.model.bytes != 0
+                    && boards.is_none(),
+                "sections of the context codec",
+            )?;
+            return Ok(slice);
+        }
         let n = slice.block_positions;
         ensure(
             n >= 4
@@ -546,7 +562,6 @@ impl SliceHeader {
                 && coding.packing().bytes(u64::from(n)) <= u64::from(u16::MAX),
             "size of a block",
         )?;
-        ensure(slice.constant == 0, "a constant with blocks")?;
         ensure(
             codec == Codec::Zstd || slice.model.bytes == 0,
             "a dictionary without zstd",

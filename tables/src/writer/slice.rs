@@ -1,0 +1,131 @@
+//! One slice: which codec it gets, and what its header says.
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{Packed, Source, WAVE, WriteOptions, slice_of_blocks};
+use crate::codec::{self, Coding, Packing, context};
+use crate::error::{Error, Result};
+use crate::format::header::{Codec, Section, SliceHeader, SliceStats};
+use crate::output::Output;
+
+/// What is found out about a slice while its blocks are packed.
+pub(super) struct Survey {
+    stats: SliceStats,
+    /// The one symbol of all values met so far: nothing before the first, wrong after a second.
+    pub(super) constant: std::result::Result<Option<u16>, ()>,
+}
+
+impl Survey {
+    pub(super) fn new() -> Self {
+        Self {
+            stats: SliceStats::default(),
+            constant: Ok(None),
+        }
+    }
+    /// Adds what the next block says.
+    pub(super) fn add(&mut self, packing: Packing, packed: &Packed) {
+        self.stats.add(&packed.stats);
+        if !packed.free {
+            let symbol = codec::constant(packing, &packed.bytes);
+            self.constant = match (self.constant, symbol) {
+                (Ok(None), Some(s)) => Ok(Some(s)),
+                (Ok(Some(a)), Some(b)) if a == b => Ok(Some(a)),
+                _ => Err(()),
+            };
+        }
+    }
+    /// The header of the slice, without sections; constant if all its values are.
+    pub(super) fn header(&self, source: &Source<'_>, start: u64) -> SliceHeader {
+        let nowhere = Section {
+            offset: start,
+            ..Section::default()
+        };
+        SliceHeader {
+            side: source.side,
+            stats: self.stats,
+            codec: Codec::Constant,
+            block_positions: 0,
+            model: nowhere,
+            table: nowhere,
+            blocks: nowhere,
+            coding: source.coding,
+            constant: self.constant.ok().flatten().unwrap_or(0),
+        }
+    }
+}
+
+/// A section of the file and its checksum.
+pub(super) fn section(offset: u64, bytes: &[u8]) -> Section {
+    Section {
+        offset,
+        bytes: bytes.len() as u64,
+        checksum: if bytes.is_empty() { 0 } else { xxh3_64(bytes) },
+    }
+}
+
+/// Writes the sections of one slice: those of the context codec where it is wanted, possible and
+/// smaller, else blocks.
+pub(super) fn write(
+    source: &Source<'_>,
+    context: &dyn Fn() -> Option<context::Encoded>,
+    options: &WriteOptions,
+    out: &mut Output,
+) -> Result<SliceHeader> {
+    let runs = source.no_runs_every.is_some();
+    if options.codec != Codec::Context || source.coding != Coding::Wld || runs {
+        return slice_of_blocks(source, options, out);
+    }
+    let start = out.position;
+    let mut survey = Survey::new();
+    let packing = source.coding.packing();
+    for wave in (0..source.blocks()).step_by(WAVE as usize) {
+        let packed: Vec<Packed> = (wave..(wave + WAVE).min(source.blocks()))
+            .into_par_iter()
+            .map(|block| source.pack(block))
+            .collect::<Result<_>>()?;
+        packed.iter().for_each(|p| survey.add(packing, p));
+    }
+    let mut header = survey.header(source, start);
+    if survey.constant.is_ok() {
+        return Ok(header);
+    }
+    match context() {
+        Some(encoded) if encoded.bytes() <= blocks_bytes(source, options)? => {
+            let mut place = |bytes: &[u8]| {
+                let offset = out.position;
+                out.write(bytes)?;
+                Ok::<_, Error>(section(offset, bytes))
+            };
+            header.codec = Codec::Context;
+            header.model = place(&encoded.model)?;
+            header.table = place(&encoded.directory)?;
+            header.blocks = place(&encoded.groups)?;
+            // Groups have checksums of their own.
+            header.blocks.checksum = 0;
+            Ok(header)
+        }
+        _ => slice_of_blocks(source, options, out),
+    }
+}
+
+/// Blocks on which the size of a slice under zstd is judged.
+const JUDGED: u64 = 24;
+
+/// The bytes that a slice would have as zstd blocks: exact for small slices, else from a sample.
+fn blocks_bytes(source: &Source<'_>, options: &WriteOptions) -> Result<u64> {
+    let blocks = source.blocks();
+    let samples = blocks.min(JUDGED);
+    let packing = source.coding.packing();
+    let bytes: u64 = (0..samples)
+        .into_par_iter()
+        .map_init(
+            || codec::zstd::Encoder::new(options.level, &[]),
+            |encoder, k| {
+                let packed = source.pack(k * blocks / samples)?;
+                Ok::<_, Error>(codec::encode(encoder, packing, &packed.bytes).len() as u64)
+            },
+        )
+        .sum::<Result<u64>>()?;
+    Ok(codec::table_bytes(blocks) + (u128::from(bytes * blocks) / u128::from(samples)) as u64)
+}
