@@ -1,9 +1,10 @@
 //! A second reader, written from docs/format.md alone and as simply as possible, finds the same
 //! values as the real one.
 
+use dambase_rules::ruleset::KingRun;
 use dambase_rules::{Bits, Board, Ruleset, marker, movegen};
 use dambase_tables::{
-    Codec, DtwArray, Index, Material, Table, Value, WldArray, WriteOptions, write_dtw, write_wld,
+    Codec, DtwArray, Material, RunIndex, Table, Value, WldArray, WriteOptions, write_dtw, write_wld,
 };
 use std::io::Read;
 
@@ -48,6 +49,32 @@ fn index(n: usize, w: usize, wk: &[usize], wm: &[usize], bk: &[usize], bm: &[usi
     let men = [wm, bm].concat();
     let king_rank = rank(bk, &men) * white_kings + rank(wk, &[&men, bk].concat());
     men_rank * choose(free, bk.len()) * white_kings + king_rank
+}
+
+/// Section 10: what the index of section 3 becomes. `runs` are square and moves of each side's run;
+/// `without` the sides that have no runs.
+fn with_runs(
+    index: usize,
+    kings: [&[usize]; 2],
+    runs: [(usize, usize); 2],
+    without: [bool; 2],
+) -> usize {
+    let states = |s: usize| {
+        if without[s] {
+            1
+        } else {
+            1 + 3 * kings[s].len()
+        }
+    };
+    let rank = |s: usize| {
+        let (square, moves) = runs[s];
+        if without[s] || moves == 0 {
+            0
+        } else {
+            3 * kings[s].iter().filter(|&&k| k < square).count() + moves
+        }
+    };
+    index * states(0) * states(1) + rank(1) * states(0) + rank(0)
 }
 
 /// The symbol and the coding of a position: sections 4 to 6.
@@ -119,11 +146,13 @@ fn noise(i: u64) -> u64 {
 
 fn compare<R: Ruleset>(name: &str, block: u32, longest: u64) {
     let material: Material = name.parse().unwrap();
-    let ix = Index::<R::Bits>::new(R::RULES.geometry, material).unwrap();
+    let scope = R::RULES.king_run;
+    let ix = RunIndex::<R::Bits>::new(R::RULES.geometry, scope, material).unwrap();
     let n = ix.positions();
     let dir = tempfile::tempdir().unwrap();
     let options = WriteOptions {
         codec: Codec::Zstd,
+        king_run: scope.is_some(),
         block_positions: Some(block),
         level: 5,
         ..WriteOptions::default()
@@ -176,11 +205,19 @@ fn compare<R: Ruleset>(name: &str, block: u32, longest: u64) {
             tables[1].read_dtw(side).unwrap(),
         );
         for i in (0..n).step_by((n / 300) as usize) {
-            let b: Board<R::Bits> = ix.board(i);
+            let (b, runs): (Board<R::Bits>, _) = ix.position(i);
             let list = |s: R::Bits| s.squares().map(usize::from).collect::<Vec<_>>();
             let [wk, bk] = b.kings.map(list);
             let [wm, bm] = b.men.map(list);
-            let at = index(g.squares(), g.per_row(), &wk, &wm, &bk, &bm);
+            let mut at = index(g.squares(), g.per_row(), &wk, &wm, &bk, &bm);
+            if let Some(scope) = scope {
+                let only_with_men = scope == KingRun::WhileMenRemain;
+                let without = [&wm, &bm].map(|men| only_with_men && men.is_empty());
+                let runs = runs.map(|r| (r.square.into(), r.count.into()));
+                at = with_runs(at, [&wk, &bk], runs, without);
+                let flags = number(&files[0], 32, 4);
+                assert!(flags & 2 == 2);
+            }
             assert_eq!(at as u64, i);
             let (s, coding) = symbol(&files[0], slice, at);
             assert_eq!(value(s, coding), whole.0.get(i).to_string());
@@ -205,4 +242,6 @@ fn the_norm_is_enough_to_read_a_table() {
     compare::<marker::Turkish>("KKvM", 1024, 100);
     compare::<marker::Poddavki>("KMvMM", 256, 300);
     compare::<marker::Canadian>("MvM", 64, 50);
+    compare::<marker::Frisian>("KKvK", 1024, 100);
+    compare::<marker::FrisianFederation>("KMvK", 4096, 100);
 }
