@@ -205,6 +205,24 @@ impl<W: Bits> Index<W> {
         self.base[j] + (r * self.inner[j] + m) * self.black[j] + rank(men[1], above)
     }
 
+    /// How many placements Black's men have beside White's on `white`. Their ranks are neighbours.
+    #[inline]
+    #[must_use]
+    pub fn black_men(&self, white: W) -> u64 {
+        let last = (self.squares - self.per_row) as u8;
+        self.black[(white & !W::below(last)).count() as usize]
+    }
+
+    /// What Black's `place`-th man, counted from the lowest square, adds to [`Self::men_rank`] if it
+    /// stands on `s` and White's men on `white`.
+    #[inline]
+    #[must_use]
+    pub fn black_man_rank(&self, white: W, s: u8, place: usize) -> u64 {
+        let above = white & W::below((self.squares - self.per_row) as u8);
+        let free = u32::from(s) - (above & W::below(s)).count();
+        BINOMIAL[free as usize][place + 1]
+    }
+
     /// The rank of the kings `[white, black]` among the squares free of `men`.
     #[inline(always)]
     #[must_use]

@@ -37,8 +37,8 @@ pub(super) struct Build {
     /// Memory that may be taken, for example 8GiB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = resources::amount)]
     memory: Option<u64>,
-    /// How positions are solved; the tables are the same
-    #[arg(long, value_name = "SOLVER", value_enum, default_value_t = SolverName::Scalar)]
+    /// How positions are solved; the tables are the same. Distances are always solved one by one
+    #[arg(long, value_name = "SOLVER", value_enum, default_value_t = SolverName::SetWise)]
     solver: SolverName,
     /// Solve and write everything anew, in place of what is there
     #[arg(long)]

@@ -4,8 +4,8 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use dambase_rules::{Bits, Geometry, Side};
-use dambase_tables::{Index, Material, Wld, WldArray, canonical};
+use dambase_rules::{Bits, Side};
+use dambase_tables::{Index, Material, Wld, WldArray};
 
 use super::game::Game;
 use super::layout::{Sets, rank};
@@ -113,9 +113,10 @@ impl Inner {
 /// A slice without kings, read from the stored array.
 #[derive(Debug)]
 pub(super) struct Flat<'s, W> {
-    geometry: Geometry,
     index: Index<W>,
     array: &'s WldArray,
+    /// The stored positions are the mirror images, on a board of so many squares.
+    mirrored: Option<usize>,
 }
 
 /// Where the values of one kind of child are.
@@ -229,9 +230,9 @@ fn find<'s, W: Word>(
     let array = &solved.wld[slice.unwrap_or(0)];
     if view_of(material, to_move).is_none() {
         return Ok(Source::Flat(Box::new(Flat {
-            geometry: game.rules.geometry,
             index: Index::new(game.rules.geometry, needed)?,
             array,
+            mirrored: mirrored.then_some(game.n),
         })));
     }
     if let Some(planes) = store.planes().get(material, to_move) {
@@ -244,13 +245,13 @@ fn find<'s, W: Word>(
 
 impl<W: Word> Flat<'_, W> {
     /// The value of a placement of men for the side to move.
-    pub(super) fn value(&self, men: [W; 2], to_move: Side) -> Wld {
-        let board = dambase_rules::Board {
-            men,
-            kings: [W::EMPTY; 2],
+    #[inline]
+    pub(super) fn value(&self, men: [W; 2]) -> Wld {
+        let men = match self.mirrored {
+            Some(n) => [men[1].reversed(n), men[0].reversed(n)],
+            None => men,
         };
-        let placed = canonical(self.geometry, &board, to_move);
-        self.array.get(self.index.index(&placed.board))
+        self.array.get(self.index.men_rank(men))
     }
 }
 

@@ -158,6 +158,30 @@ impl SharedArray {
             len,
         }
     }
+    /// Puts codes of values into draws from `start` on.
+    pub(super) fn put(&self, start: u64, codes: &[u8]) {
+        let mut at = (start / 4) as usize;
+        let (head, rest) = codes.split_at(codes.len().min((4 - start % 4) as usize % 4));
+        let packed = |codes: &[u8]| codes.iter().rev().fold(0, |byte, code| byte << 2 | code);
+        if !head.is_empty() {
+            let byte = packed(head) << (start % 4 * 2);
+            self.bytes[at].fetch_or(byte, Ordering::Relaxed);
+            at += 1;
+        }
+        let whole = rest.chunks_exact(4);
+        let tail = packed(whole.remainder());
+        for (cell, codes) in self.bytes[at..].iter().zip(whole.clone()) {
+            cell.store(packed(codes), Ordering::Relaxed);
+        }
+        if tail != 0 {
+            self.bytes[at + whole.len()].fetch_or(tail, Ordering::Relaxed);
+        }
+    }
+    /// The code of a value that has been put before.
+    #[inline(always)]
+    pub(super) fn get(&self, at: u64) -> u8 {
+        self.bytes[(at / 4) as usize].load(Ordering::Relaxed) >> (at % 4 * 2) & 3
+    }
     /// The finished array.
     pub(super) fn into_array(self) -> WldArray {
         let bytes = self.bytes.into_iter().map(AtomicU8::into_inner).collect();
@@ -206,6 +230,23 @@ mod tests {
             assert_eq!(got, (won & first, lost & first));
         }
         assert_eq!(array.get(0), Wld::Draw);
+    }
+
+    #[test]
+    fn codes_lead_back() {
+        let codes: Vec<u8> = (0..61).map(|i| (i * i + i / 7) % 3).collect();
+        for start in 0..9 {
+            for parts in [[1, 2], [3, 7], [5, 40], [0, 60]] {
+                let array = SharedArray::new(start + 61);
+                let (a, rest) = codes.split_at(parts[0]);
+                let (b, c) = rest.split_at(parts[1] - parts[0]);
+                for (part, at) in [(b, parts[0]), (a, 0), (c, parts[1])] {
+                    array.put(start + at as u64, part);
+                }
+                let got: Vec<u8> = (0..61).map(|i| array.get(start + i)).collect();
+                assert_eq!(got, codes);
+            }
+        }
     }
 
     #[test]

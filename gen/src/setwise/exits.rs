@@ -4,7 +4,6 @@
 //! exit to a position the opponent has lost, and is there one to a position the opponent has not
 //! won. The vector is a king of the mover, or of the opponent if the mover has none.
 
-use dambase_rules::Side;
 use dambase_rules::geometry::{OFF, opposite};
 use dambase_tables::Material;
 
@@ -650,8 +649,7 @@ impl<'a, W: Word> Unit<'a, W> {
         match self.children.source(leaf.promotes, kings, own_men) {
             Source::Over => return self.over(),
             Source::Flat(flat) => {
-                let to_move = Side::BOTH[self.y];
-                return flat_words(flat.value(men, to_move), leaf.mask);
+                return flat_words(flat.value(men), leaf.mask);
             }
             _ => {}
         }

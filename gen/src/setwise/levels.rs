@@ -114,6 +114,20 @@ impl<W: Word> Levels<W> {
     pub(super) fn len(&self) -> usize {
         self.groups[0].levels.len() + self.groups[1].levels.len() - 1
     }
+    /// All sets of one side's men, the most advanced first.
+    pub(super) fn sets(&self, side: Side) -> &[W] {
+        &self.groups[side as usize].sets
+    }
+    /// The numbers of White's sets that have `left` rows to go, and of Black's if both have the
+    /// same number of men.
+    pub(super) fn numbers(&self, left: usize) -> Range<usize> {
+        let white = &self.groups[0];
+        let groups = &white.groups[white.level(left)];
+        match (groups.first(), groups.last()) {
+            (Some(first), Some(last)) => first.start..last.end,
+            _ => 0..0,
+        }
+    }
     /// Units of a level, those included that have no placement or are solved with another.
     pub(super) fn units(&self, level: usize) -> usize {
         let [white, black] = &self.groups;

@@ -15,13 +15,14 @@ mod fixpoint;
 mod game;
 mod layout;
 mod levels;
+mod men;
 mod planes;
 mod reach;
 mod unit;
 mod walk;
 mod word;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dambase_rules::ruleset::Goal;
 use dambase_rules::{Geometry, Rules, Ruleset, Variant};
@@ -34,6 +35,7 @@ use self::dense::SharedArray;
 use self::game::Game;
 use self::layout::Sets;
 use self::levels::Levels;
+use self::men::Men;
 use self::planes::Planes;
 use self::unit::{Arena, Job};
 use self::word::Word;
@@ -43,8 +45,8 @@ use crate::{Control, Error, Solved, Store, scalar};
 /// `store`. The result is that of [`scalar::solve`], position by position. Runs on the threads of
 /// the rayon pool it is called in.
 ///
-/// Distances, materials without kings, and materials that are decided before they begin (a lone
-/// king against a lone man in the Turkish family) are left to the scalar solver.
+/// Left to the scalar solver are distances, materials that are decided before they begin (a lone king
+/// against a lone man in the Turkish family), and men only where they also step sideways.
 ///
 /// # Errors
 /// As [`scalar::solve`].
@@ -88,7 +90,8 @@ fn is_set_wise(rules: &Rules, material: Material) -> bool {
     let kings = material.kings[0] + material.kings[1];
     let decided =
         rules.lone_king_beats_lone_man && material.pieces() == 2 && material.all_men() == 1;
-    kings > 0 && !decided && rules.goal != Goal::FirstCrown
+    let iterated = kings > 0 || !rules.men_move_sideways();
+    iterated && !decided && rules.goal != Goal::FirstCrown
 }
 
 fn solve_in<W: Word>(
@@ -102,6 +105,15 @@ fn solve_in<W: Word>(
     let most = material.kings[0].max(material.kings[1]) + u8::from(material.all_men() > 0);
     let sets = Sets::<W>::new(game.n, most as usize);
     let index = Index::<W>::new(rules.geometry, material)?;
+    let levels = Levels::new(rules, material);
+    if material.kings == [0, 0] {
+        return solve_men(&game, &sets, material, &levels, store, ctl);
+    }
+    let arrays: Vec<_> = material
+        .sides()
+        .iter()
+        .map(|_| SharedArray::new(index.positions()))
+        .collect();
     let own = if material.all_men() > 0 {
         let planes = |side| Planes::new(&game, &sets, material, side).map(Arc::new);
         let [white, black] = dambase_rules::Side::BOTH;
@@ -114,11 +126,6 @@ fn solve_in<W: Word>(
         Children::new(&game, &sets, material, mover, own, store)
     };
     let [white, black] = dambase_rules::Side::BOTH;
-    let arrays: Vec<_> = material
-        .sides()
-        .iter()
-        .map(|_| SharedArray::new(index.positions()))
-        .collect();
     let job = Job {
         game: &game,
         sets: &sets,
@@ -127,11 +134,10 @@ fn solve_in<W: Word>(
         children: [children(white)?, children(black)?],
         own,
         arrays: &arrays,
-        levels: Levels::new(rules, material),
+        levels,
         turned: (0..=most as usize).map(|k| sets.turned(k)).collect(),
     };
-    let arenas: Mutex<Vec<Arena<'_, W>>> = Mutex::new(Vec::new());
-    let lock = || arenas.lock().unwrap_or_else(PoisonError::into_inner);
+    let arenas = Pool::<Arena<'_, W>>::default();
     // Enough work for a task, enough tasks for the threads.
     let positions = index.king_space() * material.sides().len() as u64;
     let at_least = ((1 << 16) / positions.max(1) + 1) as usize;
@@ -140,7 +146,7 @@ fn solve_in<W: Word>(
         let share = units / (4 * rayon::current_num_threads());
         let chunk = at_least.min(share).max(1);
         let task = |i: usize| {
-            let mut arena = lock().pop().unwrap_or_default();
+            let mut arena = arenas.take();
             let range = i * chunk..units.min((i + 1) * chunk);
             let mut placements = 0;
             job.levels.try_for_each(level, range, |unit| {
@@ -148,7 +154,7 @@ fn solve_in<W: Word>(
                 ctl.check()
             })?;
             ctl.add(positions * placements);
-            lock().push(arena);
+            arenas.give(arena);
             Ok::<_, Error>(())
         };
         (0..units.div_ceil(chunk))
@@ -166,4 +172,72 @@ fn solve_in<W: Word>(
         wld: arrays.into_iter().map(SharedArray::into_array).collect(),
         dtw: None,
     })
+}
+
+/// [`solve_in`] for materials without kings.
+fn solve_men<W: Word>(
+    game: &Game<W>,
+    sets: &Sets<W>,
+    material: Material,
+    levels: &Levels<W>,
+    store: &Store,
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    let sides = dambase_rules::Side::BOTH;
+    let index = Index::<W>::new(game.rules.geometry, material)?;
+    let arrays = sides.map(|_| SharedArray::new(index.positions()));
+    let [white, black] = sides.map(|mover| Children::new(game, sets, material, mover, None, store));
+    let men = Men {
+        game,
+        material,
+        index,
+        levels,
+        children: [white?, black?],
+        arrays: &arrays,
+    };
+    let stored = material.sides().len();
+    let arenas = Pool::default();
+    for left in 0..levels.len() {
+        ctl.check()?;
+        let numbers = levels.numbers(left);
+        let white = &levels.sets(sides[0])[numbers.clone()];
+        white.par_iter().for_each(|&white| {
+            let mut arena = arenas.take();
+            let done = men.solve(white, numbers.start, &mut arena);
+            ctl.add(done * stored as u64);
+            arenas.give(arena);
+        });
+    }
+    drop(men);
+    Ok(Solved {
+        material,
+        wld: arrays
+            .into_iter()
+            .take(stored)
+            .map(SharedArray::into_array)
+            .collect(),
+        dtw: None,
+    })
+}
+
+/// Arenas that are not in use.
+#[derive(Debug)]
+struct Pool<A>(Mutex<Vec<A>>);
+
+impl<A> Default for Pool<A> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<A: Default> Pool<A> {
+    fn lock(&self) -> MutexGuard<'_, Vec<A>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn take(&self) -> A {
+        self.lock().pop().unwrap_or_default()
+    }
+    fn give(&self, arena: A) {
+        self.lock().push(arena);
+    }
 }

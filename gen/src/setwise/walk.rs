@@ -49,6 +49,14 @@ impl<W: Word> At<W> {
             crowned: false,
         }
     }
+    /// A man that has not jumped yet where there is no vector; masks are full or empty.
+    pub(super) fn without_vector(occupied: W, targets: W) -> Self {
+        Self {
+            // What has been taken is nowhere in the way.
+            hit: Some(OFF),
+            ..Self::start(W::ALL, occupied, targets, true)
+        }
+    }
     /// `mask` without the vector squares in `path`.
     #[inline(always)]
     fn clear(&self, mask: W, path: W) -> W {
