@@ -1,8 +1,9 @@
 //! The set-wise solver against the scalar one, position by position.
 
-use dambase_gen::{Control, Store, scalar, setwise};
-use dambase_rules::Variant;
-use dambase_tables::{Index, Material};
+use dambase_gen::plan::Plan;
+use dambase_gen::{Control, Solved, Store, scalar, setwise};
+use dambase_rules::{Board, Position, Run, Side, Variant};
+use dambase_tables::{Index, Material, Metric, Wld, canonical};
 
 /// Solves all materials of up to `pieces` pieces with both solvers and compares every value.
 fn compare(variant: Variant, pieces: u8) {
@@ -12,27 +13,106 @@ fn compare(variant: Variant, pieces: u8) {
         for material in Material::canonical_with(n) {
             let wanted = scalar::solve_variant(variant, material, &store, false, &ctl).unwrap();
             let got = setwise::solve_variant(variant, material, &store, false, &ctl).unwrap();
-            assert_eq!(got.material, material);
-            assert_eq!(got.wld.len(), wanted.wld.len());
-            let index = Index::<u128>::new(variant.rules().geometry, material).unwrap();
-            for (s, (got, wanted)) in got.wld.iter().zip(&wanted.wld).enumerate() {
-                let side = material.sides()[s];
-                assert_eq!(got.len(), wanted.len());
-                let differ = |&i: &u64| got.get(i) != wanted.get(i);
-                let wrong = (0..got.len()).filter(differ).count();
-                if let Some(i) = (0..got.len()).find(differ) {
-                    panic!(
-                        "{variant} {material} {side:?}: {wrong} of {} differ, first {i} ({:?}): {} for {}",
-                        got.len(),
-                        index.board(i),
-                        got.get(i),
-                        wanted.get(i),
-                    );
-                }
-            }
+            assert_equal(variant, &got, &wanted);
             store.insert(wanted);
         }
     }
+}
+
+/// Compares every value.
+fn assert_equal(variant: Variant, got: &Solved, wanted: &Solved) {
+    let material = wanted.material;
+    assert_eq!(got.material, wanted.material);
+    assert_eq!(got.wld.len(), wanted.wld.len());
+    let index = Index::<u128>::new(variant.rules().geometry, material).unwrap();
+    for (s, (got, wanted)) in got.wld.iter().zip(&wanted.wld).enumerate() {
+        let side = material.sides()[s];
+        assert_eq!(got.len(), wanted.len());
+        let differ = |&i: &u64| got.get(i) != wanted.get(i);
+        let wrong = (0..got.len()).filter(differ).count();
+        if let Some(i) = (0..got.len()).find(differ) {
+            panic!(
+                "{variant} {material} {side:?}: {wrong} of {} differ, first {i} ({:?}): {} for {}",
+                got.len(),
+                index.board(i),
+                got.get(i),
+                wanted.get(i),
+            );
+        }
+    }
+}
+
+/// Solves a material and all it leads to.
+fn closure(variant: Variant, material: &str) -> (Material, Store) {
+    let material: Material = material.parse().unwrap();
+    let plan = Plan::with_children(variant, &[material], &[Metric::Wld], 2).unwrap();
+    let mut store = Store::new();
+    for step in &plan.steps {
+        let ctl = Control::new();
+        let solved = setwise::solve_variant(variant, step.material, &store, false, &ctl);
+        store.insert(solved.unwrap());
+    }
+    (material, store)
+}
+
+/// Compares a whole material of which all smaller ones were solved set-wise.
+fn compare_one(variant: Variant, material: &str) {
+    let (material, store) = closure(variant, material);
+    let wanted = scalar::solve_variant(variant, material, &store, false, &Control::new()).unwrap();
+    assert_equal(variant, store.get(material).unwrap(), &wanted);
+}
+
+/// The value of a position of any material in the store.
+fn value(variant: Variant, store: &Store, board: &Board<u128>, side: Side) -> Wld {
+    let geometry = variant.rules().geometry;
+    let placed = canonical(geometry, board, side);
+    let sides = placed.material.sides();
+    let slice = sides.iter().position(|&s| s == placed.side).unwrap();
+    let index = Index::<u128>::new(geometry, placed.material).unwrap();
+    store.get(placed.material).unwrap().wld[slice].get(index.index(&placed.board))
+}
+
+/// Takes `units` placements of the men, with all placements of the kings and either side to move,
+/// and asks whether each value follows from those of the moves.
+fn follows(variant: Variant, material: &str, units: u64) {
+    let (material, store) = closure(variant, material);
+    let index = Index::<u128>::new(variant.rules().geometry, material).unwrap();
+    for unit in 0..units.min(index.men_placements()) {
+        // Spread over all placements, away from any period of their order.
+        let rank = unit * 0x9e37_79b9_7f4a_7c15 % index.men_placements();
+        for i in 0..index.king_space() {
+            let board = index.board(rank * index.king_space() + i);
+            for side in Side::BOTH {
+                let ours = value(variant, &store, &board, side);
+                let position = Position::new(variant, board, side, [Run::NONE; 2]).unwrap();
+                let wanted = match position.winner() {
+                    Some(winner) if winner == side => Wld::Win,
+                    Some(_) => Wld::Loss,
+                    None => best(variant, &store, &position),
+                };
+                assert_eq!(ours, wanted, "{variant} {}", position.fen());
+            }
+        }
+    }
+}
+
+/// The best value that a legal move leads to.
+fn best(variant: Variant, store: &Store, position: &Position) -> Wld {
+    let mut best = Wld::Loss;
+    for m in position.legal_moves() {
+        let after = position.after(&m).without_runs();
+        let value = match after.winner() {
+            Some(winner) if winner == after.side() => Wld::Win,
+            Some(_) => Wld::Loss,
+            None => value(variant, store, after.board(), after.side()),
+        };
+        match value {
+            Wld::Loss => return Wld::Win,
+            Wld::Draw => best = Wld::Draw,
+            Wld::Win => {}
+        }
+    }
+    best
 }
 
 macro_rules! codes {
@@ -84,4 +164,59 @@ codes! {
     greek_promote_at_end GreekPromoteAtEnd;
     frisian_federation FrisianFederation;
     breakthrough Breakthrough;
+}
+
+/// Slices with more pieces: whole ones against the scalar solver, and units of larger ones.
+mod five_and_six_pieces {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo test --release -p dambase-gen --test setwise -- --ignored"]
+    fn english() {
+        for material in ["KKMvKM", "KKKvKK", "MMMvKM", "KMMvMM", "MMMvMM"] {
+            compare_one(Variant::English, material);
+        }
+        for material in ["KKMvKKM", "KMMvMMM", "MMMvMMM"] {
+            follows(Variant::English, material, 200);
+        }
+        follows(Variant::English, "KKKvKKK", 1);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo test --release -p dambase-gen --test setwise -- --ignored"]
+    fn other_codes_of_32_squares() {
+        for (variant, material) in [
+            (Variant::Russian, "KMMvKM"),
+            (Variant::Italian, "KMMvKM"),
+            (Variant::Spanish, "KKMvKM"),
+            (Variant::Poddavki, "KMMvMM"),
+            (Variant::German, "KKKvKM"),
+        ] {
+            compare_one(variant, material);
+        }
+        for (variant, material) in [
+            (Variant::Russian, "KMMvKMM"),
+            (Variant::Pool, "MMMvMMM"),
+            (Variant::Italian, "KMMvKMM"),
+        ] {
+            follows(variant, material, 100);
+        }
+    }
+
+    #[test]
+    #[ignore = "slow: cargo test --release -p dambase-gen --test setwise -- --ignored"]
+    fn international() {
+        compare_one(Variant::International, "MMMvMM");
+        follows(Variant::International, "KKMvKM", 20);
+        follows(Variant::International, "KMMvKM", 20);
+        follows(Variant::International, "KKKvKK", 1);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo test --release -p dambase-gen --test setwise -- --ignored"]
+    fn wide_boards() {
+        follows(Variant::Canadian, "KKMvK", 20);
+        follows(Variant::Turkish, "KMMvKM", 20);
+        follows(Variant::Frisian, "KKMvKM", 20);
+    }
 }
