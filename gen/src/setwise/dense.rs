@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use dambase_tables::WldArray;
 
-use super::word::{Word, spread, squeeze};
+use super::word::{Pack, Word};
 
 /// The even bits, moved together.
 #[inline(always)]
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
     }
     /// The next `count` values as words `(won, lost)` with nothing on the squares of `taken`.
     #[inline(always)]
-    pub(super) fn row<W: Word>(&mut self, count: u32, taken: W) -> (W, W) {
+    pub(super) fn row<W: Word>(&mut self, pack: impl Pack, count: u32, taken: W) -> (W, W) {
         let (mut won, mut lost) = (W::EMPTY, W::EMPTY);
         let mut done = 0;
         while done < count {
@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
             lost |= W::from_wide(l.into()) << done;
             done += now;
         }
-        (spread(won, taken), spread(lost, taken))
+        (pack.spread(won, taken), pack.spread(lost, taken))
     }
 }
 
@@ -101,10 +101,10 @@ impl Writer {
     /// Appends the values at the squares of `first`, which has all squares outside `taken` up to
     /// some square.
     #[inline(always)]
-    pub(super) fn row<W: Word>(&mut self, won: W, lost: W, first: W, taken: W) {
+    pub(super) fn row<W: Word>(&mut self, pack: impl Pack, won: W, lost: W, first: W, taken: W) {
         let count = first.count();
-        let won = squeeze(won & first, taken);
-        let lost = squeeze(lost & first, taken);
+        let won = pack.squeeze(won & first, taken);
+        let lost = pack.squeeze(lost & first, taken);
         let mut done = 0;
         while done < count {
             let now = (count - done).min(32);
@@ -191,6 +191,7 @@ impl SharedArray {
 
 #[cfg(test)]
 mod tests {
+    use super::super::word::Plain;
     use super::*;
     use dambase_tables::Wld;
 
@@ -209,7 +210,7 @@ mod tests {
         let mut at = 3;
         for first in firsts {
             writer.start(at);
-            writer.row(won, lost, first, taken);
+            writer.row(Plain, won, lost, first, taken);
             writer.finish(&array);
             at += u64::from(first.count());
         }
@@ -226,7 +227,7 @@ mod tests {
                 assert_eq!(array.get(at), wanted);
                 at += 1;
             }
-            let got = reader.row(first.count(), taken);
+            let got = reader.row(Plain, first.count(), taken);
             assert_eq!(got, (won & first, lost & first));
         }
         assert_eq!(array.get(0), Wld::Draw);

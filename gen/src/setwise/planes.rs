@@ -6,11 +6,11 @@ use dambase_rules::Side;
 use dambase_tables::{Index, Material, WldArray};
 use rayon::prelude::*;
 
-use super::dense::Reader;
+use super::dense::{Reader, Writer};
 use super::game::Game;
 use super::layout::{Sets, legal_word};
 use super::reach::symmetrise;
-use super::word::{MAX_WIDTH, Word, transpose};
+use super::word::{MAX_WIDTH, Pack, WithPack, Word, transpose, with_pack};
 use crate::Error;
 
 /// A long array of words, written block by block from several threads.
@@ -169,16 +169,15 @@ impl<W: Word> Planes<W> {
             for &unit in units {
                 let men = index.men(unit);
                 let all_men = men[0] | men[1];
-                let mut reader = Reader::new(array.packed(), unit * index.king_space());
-                read_unit(
+                with_pack(ReadUnit {
                     game,
                     sets,
                     material,
-                    all_men,
-                    &mut reader,
-                    &mut a,
-                    &mut buffer,
-                );
+                    men: all_men,
+                    reader: Reader::new(array.packed(), unit * index.king_space()),
+                    out: &mut a,
+                    buffer: &mut buffer,
+                });
                 if view != dense {
                     for (a, b) in a.iter().zip(&mut b) {
                         b.fill(W::EMPTY);
@@ -222,48 +221,99 @@ pub(super) fn dense_view(material: Material) -> Side {
     }
 }
 
-/// Reads one king space into words of the dense view.
-fn read_unit<W: Word>(
-    game: &Game<W>,
-    sets: &Sets<W>,
+/// Reads one king space into words `(won, lost)` of the dense view.
+struct ReadUnit<'a, 'r, W: Word> {
+    game: &'a Game<W>,
+    sets: &'a Sets<W>,
     material: Material,
     men: W,
-    reader: &mut Reader<'_>,
-    out: &mut [Vec<W>; 2],
-    buffer: &mut Vec<W>,
-) {
-    let dense = dense_view(material);
-    let others = material.kings[dense as usize] as usize - 1;
-    let inner = sets.count(others);
-    let [won, lost] = out;
-    let rows = won
-        .chunks_exact_mut(inner)
-        .zip(lost.chunks_exact_mut(inner));
-    let outer = sets.all(material.kings[dense.other() as usize] as usize);
-    for (&enemy, (won, lost)) in outer.iter().zip(rows) {
-        if !(enemy & men).is_empty() {
-            won.fill(W::EMPTY);
-            lost.fill(W::EMPTY);
-            continue;
+    reader: Reader<'r>,
+    out: &'a mut [Vec<W>; 2],
+    buffer: &'a mut Vec<W>,
+}
+
+impl<W: Word> WithPack for ReadUnit<'_, '_, W> {
+    type Output = ();
+    #[inline(always)]
+    fn run<P: Pack>(mut self, pack: P) {
+        let (sets, material) = (self.sets, self.material);
+        let dense = dense_view(material);
+        let others = material.kings[dense as usize] as usize - 1;
+        let inner = sets.count(others);
+        let [won, lost] = self.out;
+        let rows = won
+            .chunks_exact_mut(inner)
+            .zip(lost.chunks_exact_mut(inner));
+        let outer = sets.all(material.kings[dense.other() as usize] as usize);
+        for (&enemy, (won, lost)) in outer.iter().zip(rows) {
+            if !(enemy & self.men).is_empty() {
+                won.fill(W::EMPTY);
+                lost.fill(W::EMPTY);
+                continue;
+            }
+            let fixed = self.men | enemy;
+            for (i, &own) in sets.all(others).iter().enumerate() {
+                let first = first_word(self.game.all, fixed, own);
+                (won[i], lost[i]) = if first.is_empty() {
+                    (W::EMPTY, W::EMPTY)
+                } else {
+                    self.reader.row(pack, first.count(), fixed | own)
+                };
+            }
+            symmetrise(sets, others, won, self.buffer);
+            symmetrise(sets, others, lost, self.buffer);
         }
-        let fixed = men | enemy;
-        for (i, &own) in sets.all(others).iter().enumerate() {
-            let legal = legal_word(game.all, fixed, own);
-            // Each position once: the vector is the lowest of its side's kings.
-            let first = if others == 0 {
-                legal
-            } else {
-                legal & W::below(own.first())
-            };
-            if first.is_empty() {
-                won[i] = W::EMPTY;
-                lost[i] = W::EMPTY;
-            } else {
-                (won[i], lost[i]) = reader.row(first.count(), fixed | own);
+    }
+}
+
+/// One king space in the order of the dense index, from words in the dense view.
+pub(super) struct WriteUnit<'a, W: Word> {
+    pub(super) game: &'a Game<W>,
+    pub(super) sets: &'a Sets<W>,
+    pub(super) material: Material,
+    pub(super) men: W,
+    pub(super) won: &'a [W],
+    pub(super) lost: &'a [W],
+    pub(super) writer: &'a mut Writer,
+}
+
+impl<W: Word> WithPack for WriteUnit<'_, W> {
+    type Output = ();
+    #[inline(always)]
+    fn run<P: Pack>(self, pack: P) {
+        let (sets, material) = (self.sets, self.material);
+        let dense = dense_view(material);
+        let others = material.kings[dense as usize] as usize - 1;
+        let inner = sets.count(others);
+        let rows = self
+            .won
+            .chunks_exact(inner)
+            .zip(self.lost.chunks_exact(inner));
+        let outer = sets.all(material.kings[dense.other() as usize] as usize);
+        for (&enemy, (won, lost)) in outer.iter().zip(rows) {
+            if !(enemy & self.men).is_empty() {
+                continue;
+            }
+            let fixed = self.men | enemy;
+            for (i, &own) in sets.all(others).iter().enumerate() {
+                let first = first_word(self.game.all, fixed, own);
+                if !first.is_empty() {
+                    self.writer.row(pack, won[i], lost[i], first, fixed | own);
+                }
             }
         }
-        symmetrise(sets, others, won, buffer);
-        symmetrise(sets, others, lost, buffer);
+    }
+}
+
+/// The squares of the vector at which a position is written to the dense arrays: those where it is
+/// the lowest king of its side, so that each position comes once.
+#[inline(always)]
+fn first_word<W: Word>(all: W, fixed: W, own: W) -> W {
+    let legal = legal_word(all, fixed, own);
+    if own.is_empty() {
+        legal
+    } else {
+        legal & W::below(own.first())
     }
 }
 
@@ -279,6 +329,10 @@ pub(super) fn turn_plane<W: Word>(n: usize, turned: (&[u32], &[u32]), from: &[W]
     }
 }
 
+/// Matrices that are turned at a time: what is read of a plane for one matrix is far apart, and of
+/// neighbouring matrices in the same lines of the cache.
+const TOGETHER: usize = 8;
+
 /// Changes the vector of a plane: from `[kings of the other side][the side's other kings]` with a
 /// king of a side of `kings` as the vector, to the same with the sides exchanged; the other side
 /// has `others` kings. `to` must be empty.
@@ -293,29 +347,33 @@ pub(super) fn change_view<W: Word>(
     let width = W::WIDTH as usize;
     let from_inner = sets.count(kings - 1);
     let to_inner = sets.count(others - 1);
-    let mut matrix = [W::EMPTY; MAX_WIDTH];
-    for i in 0..from_inner {
-        let (base, len) = sets.below(kings - 1, i);
-        if len == 0 {
-            continue;
-        }
+    let mut matrices = [[W::EMPTY; MAX_WIDTH]; TOGETHER];
+    for first in (0..from_inner).step_by(TOGETHER) {
+        let together = TOGETHER.min(from_inner - first);
+        let matrices = &mut matrices[..together];
         for j in 0..to_inner {
             let cells = sets.cells(others - 1, j);
-            let mut any = W::EMPTY;
-            for (t, word) in matrix[..n].iter_mut().enumerate() {
-                *word = match cells.at(t) {
-                    Some(cell) => from[cell * from_inner + i],
-                    None => W::EMPTY,
+            let mut any = [W::EMPTY; TOGETHER];
+            for t in 0..n {
+                let words = match cells.at(t) {
+                    Some(cell) => &from[cell * from_inner + first..][..together],
+                    None => &[W::EMPTY; TOGETHER][..together],
                 };
-                any |= *word;
+                for ((matrix, any), &word) in matrices.iter_mut().zip(&mut any).zip(words) {
+                    matrix[t] = word;
+                    *any |= word;
+                }
             }
-            if any.is_empty() {
-                continue;
-            }
-            matrix[n..width].fill(W::EMPTY);
-            transpose(&mut matrix[..width]);
-            for (s, &word) in matrix[..len].iter().enumerate() {
-                to[(base + s) * to_inner + j] = word;
+            for (i, matrix) in matrices.iter_mut().enumerate() {
+                let (base, len) = sets.below(kings - 1, first + i);
+                if any[i].is_empty() || len == 0 {
+                    continue;
+                }
+                matrix[n..width].fill(W::EMPTY);
+                transpose(&mut matrix[..width]);
+                for (s, &word) in matrix[..len].iter().enumerate() {
+                    to[(base + s) * to_inner + j] = word;
+                }
             }
         }
     }

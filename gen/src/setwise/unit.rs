@@ -10,10 +10,10 @@ use super::dense::{SharedArray, Writer};
 use super::exits::{Exits, Scratch, Unit};
 use super::fixpoint::{Buffers, Mover, Shape};
 use super::game::Game;
-use super::layout::{Sets, legal_word};
+use super::layout::Sets;
 use super::levels::{self, Levels};
-use super::planes::{Planes, change_view, dense_view, turn_plane};
-use super::word::Word;
+use super::planes::{Planes, WriteUnit, change_view, dense_view, turn_plane};
+use super::word::{Word, with_pack};
 
 /// Everything that stays the same for all units of a material.
 pub(super) struct Job<'a, W: Word> {
@@ -319,30 +319,16 @@ impl<'a, W: Word> Job<'a, W> {
         }
     }
 
-    /// One king space in the order of the dense index, from words in the dense view.
+    /// Writes one king space to the dense array, from words in the dense view.
     fn write_dense(&self, men: W, won: &[W], lost: &[W], writer: &mut Writer) {
-        let sets = self.sets;
-        let dense = dense_view(self.material);
-        let others = self.material.kings[dense as usize] as usize - 1;
-        let inner = sets.count(others);
-        let rows = won.chunks_exact(inner).zip(lost.chunks_exact(inner));
-        let outer = sets.all(self.material.kings[dense.other() as usize] as usize);
-        for (&enemy, (won, lost)) in outer.iter().zip(rows) {
-            if !(enemy & men).is_empty() {
-                continue;
-            }
-            let fixed = men | enemy;
-            for (i, &own) in sets.all(others).iter().enumerate() {
-                let legal = legal_word(self.game.all, fixed, own);
-                let first = if others == 0 {
-                    legal
-                } else {
-                    legal & W::below(own.first())
-                };
-                if !first.is_empty() {
-                    writer.row(won[i], lost[i], first, fixed | own);
-                }
-            }
-        }
+        with_pack(WriteUnit {
+            game: self.game,
+            sets: self.sets,
+            material: self.material,
+            men,
+            won,
+            lost,
+            writer,
+        });
     }
 }

@@ -1,5 +1,7 @@
 //! Words of the set-wise solver: one bit for each square the vector king may stand on.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_pdep_u64, _pext_u64};
 use std::ops::{Shl, Shr};
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
@@ -103,29 +105,109 @@ kernel! {
     }
 }
 
-/// The word without the bits of `taken`, the others moved together.
-#[inline(always)]
-pub(super) fn squeeze<W: Word>(word: W, taken: W) -> W {
-    let (mut word, mut taken) = (word, taken);
-    while !taken.is_empty() {
-        let s = taken.last();
-        let low = W::below(s);
-        word = word & low | (word >> 1) & !low;
-        taken &= low;
-    }
-    word
+/// Moves bits of a word together and apart.
+pub(super) trait Pack: Copy {
+    /// The word without the bits of `taken`, the others moved together.
+    fn squeeze<W: Word>(self, word: W, taken: W) -> W;
+    /// The inverse of [`Self::squeeze`]: empty bits at the squares of `taken`.
+    fn spread<W: Word>(self, word: W, taken: W) -> W;
 }
 
-/// The inverse of [`squeeze`]: empty bits at the squares of `taken`.
-#[inline(always)]
-pub(super) fn spread<W: Word>(word: W, taken: W) -> W {
-    let (mut word, mut taken) = (word, taken);
-    while !taken.is_empty() {
-        let low = W::below(taken.first());
-        word = word & low | (word & !low) << 1;
-        taken = taken.without_first();
+/// Work that moves bits.
+pub(super) trait WithPack {
+    type Output;
+    /// Does the work. Must be inlined.
+    fn run<P: Pack>(self, pack: P) -> Self::Output;
+}
+
+/// Does work that moves bits, with the instructions for it if the processor has them.
+#[inline]
+pub(super) fn with_pack<T: WithPack>(work: T) -> T::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        fn fast<T: WithPack>(work: T, pack: Bmi2) -> T::Output {
+            work.run(pack)
+        }
+        if let Some(pack) = Bmi2::found() {
+            // SAFETY: `found` has made sure of all the features `fast` is compiled for.
+            #[allow(unsafe_code)]
+            return unsafe { fast(work, pack) };
+        }
     }
-    word
+    work.run(Plain)
+}
+
+/// On any processor: one step for each bit that is taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain;
+
+impl Pack for Plain {
+    #[inline(always)]
+    fn squeeze<W: Word>(self, word: W, taken: W) -> W {
+        let (mut word, mut taken) = (word, taken);
+        while !taken.is_empty() {
+            let s = taken.last();
+            let low = W::below(s);
+            word = word & low | (word >> 1) & !low;
+            taken &= low;
+        }
+        word
+    }
+    #[inline(always)]
+    fn spread<W: Word>(self, word: W, taken: W) -> W {
+        let (mut word, mut taken) = (word, taken);
+        while !taken.is_empty() {
+            let low = W::below(taken.first());
+            word = word & low | (word & !low) << 1;
+            taken = taken.without_first();
+        }
+        word
+    }
+}
+
+/// With the instructions made for it. Only where [`has_avx2`] holds, and fast only where the
+/// caller is compiled for them too.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bmi2(());
+
+#[cfg(target_arch = "x86_64")]
+impl Bmi2 {
+    /// If the processor has them.
+    pub(super) fn found() -> Option<Self> {
+        has_avx2().then_some(Self(()))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Pack for Bmi2 {
+    #[inline(always)]
+    fn squeeze<W: Word>(self, word: W, taken: W) -> W {
+        let (word, mask) = (word.wide(), (!taken).wide());
+        // SAFETY: `found` has made sure that the processor has BMI2.
+        #[allow(unsafe_code)]
+        let half = |w: u128, m: u128| unsafe { _pext_u64(w as u64, m as u64) };
+        let low = half(word, mask);
+        if W::WIDTH <= 64 {
+            return W::from_wide(low.into());
+        }
+        let high = u128::from(half(word >> 64, mask >> 64));
+        W::from_wide(high << (mask as u64).count_ones() | u128::from(low))
+    }
+    #[inline(always)]
+    fn spread<W: Word>(self, word: W, taken: W) -> W {
+        let (word, mask) = (word.wide(), (!taken).wide());
+        // SAFETY: as above.
+        #[allow(unsafe_code)]
+        let half = |w: u128, m: u128| unsafe { _pdep_u64(w as u64, m as u64) };
+        let low = half(word, mask);
+        if W::WIDTH <= 64 {
+            return W::from_wide(low.into());
+        }
+        let high = u128::from(half(word >> (mask as u64).count_ones(), mask >> 64));
+        W::from_wide(high << 64 | u128::from(low))
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +225,15 @@ mod tests {
             .collect()
     }
 
+    fn pack<W: Word>(pack: impl Pack, word: W, taken: W) {
+        let free: Vec<u8> = (!taken).squares().collect();
+        let packed = pack.squeeze(word, taken);
+        for (i, &s) in free.iter().enumerate() {
+            assert_eq!(packed.has(i as u8), word.has(s));
+        }
+        assert_eq!(pack.spread(packed, taken), word & !taken);
+    }
+
     fn check<W: Word>() {
         let n = W::WIDTH as usize;
         let rows = some_words::<W>(n);
@@ -155,12 +246,11 @@ mod tests {
         }
         for pair in rows.windows(2) {
             let (word, taken) = (pair[0], pair[1]);
-            let free: Vec<u8> = (!taken).squares().collect();
-            let packed = squeeze(word, taken);
-            for (i, &s) in free.iter().enumerate() {
-                assert_eq!(packed.has(i as u8), word.has(s));
+            pack(Plain, word, taken);
+            #[cfg(target_arch = "x86_64")]
+            if let Some(bmi2) = Bmi2::found() {
+                pack(bmi2, word, taken);
             }
-            assert_eq!(spread(packed, taken), word & !taken);
             let turned = word.reversed(n - 3);
             for s in 0..n - 3 {
                 assert_eq!(turned.has(s as u8), word.has((n - 4 - s) as u8));
