@@ -124,7 +124,7 @@ pub(super) struct Flat<'s, W> {
 pub(super) enum Source<'s, W> {
     /// No rule leads there.
     Never,
-    /// The opponent has no pieces left.
+    /// The opponent has no pieces left, or the first king decides.
     Over,
     Planes(Arc<Planes<W>>),
     Flat(Box<Flat<'s, W>>),
@@ -165,7 +165,7 @@ impl<'s, W: Word> Children<'s, W> {
                             own.map_or(Source::Never, |own| Source::Planes(Arc::clone(own)))
                         } else if crowned == 1 && material.men[x] == 0 {
                             Source::Never
-                        } else if kings + men == 0 {
+                        } else if kings + men == 0 || crowned == 1 && game.first_crown_wins() {
                             Source::Over
                         } else {
                             if crowned == 1 {

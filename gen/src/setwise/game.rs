@@ -168,6 +168,10 @@ impl<W: Word> Game<W> {
     pub(super) fn misere(&self) -> bool {
         self.rules.goal == Goal::Losing
     }
+    /// Whether the side that first has a king has won.
+    pub(super) fn first_crown_wins(&self) -> bool {
+        self.rules.goal == Goal::FirstCrown
+    }
     pub(super) fn promotion(&self) -> Promotion {
         self.rules.promotion
     }

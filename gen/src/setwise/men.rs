@@ -182,12 +182,13 @@ impl<W: Word> Men<'_, W> {
                         if to == OFF || (white | black).has(to) {
                             continue;
                         }
-                        match crowned {
-                            Some((planes, first)) if game.crown[1].has(to) => {
-                                let (won, lost) = planes.block(first + ranks.of(rest));
-                                best.add_words(W::bit(to), won[0], lost[0]);
-                            }
-                            _ => best.add(by_white[ranks.of(rest | W::bit(to)) as usize]),
+                        if !game.crown[1].has(to) {
+                            best.add(by_white[ranks.of(rest | W::bit(to)) as usize]);
+                        } else if let Some((planes, first)) = crowned {
+                            let (won, lost) = planes.block(first + ranks.of(rest));
+                            best.add_words(W::bit(to), won[0], lost[0]);
+                        } else {
+                            best.add(LOSS);
                         }
                     }
                 }
@@ -270,6 +271,8 @@ impl<W: Word> Men<'_, W> {
             if let Source::Planes(planes) = self.children[0].source(true, 0, black_men) {
                 let (won, lost) = planes.block(rank);
                 best.add_words(W::bit(step.to), won[0], lost[0]);
+            } else {
+                best.add(LOSS);
             }
         }
         best

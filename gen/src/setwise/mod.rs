@@ -91,7 +91,7 @@ fn is_set_wise(rules: &Rules, material: Material) -> bool {
     let decided =
         rules.lone_king_beats_lone_man && material.pieces() == 2 && material.all_men() == 1;
     let iterated = kings > 0 || !rules.men_move_sideways();
-    iterated && !decided && rules.goal != Goal::FirstCrown
+    iterated && !decided && (kings == 0 || rules.goal != Goal::FirstCrown)
 }
 
 fn solve_in<W: Word>(
