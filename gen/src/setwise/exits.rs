@@ -4,6 +4,8 @@
 //! exit to a position the opponent has lost, and is there one to a position the opponent has not
 //! won. The vector is a king of the mover, or of the opponent if the mover has none.
 
+use std::ops::Range;
+
 use dambase_rules::geometry::{OFF, opposite};
 use dambase_tables::Material;
 
@@ -27,8 +29,11 @@ pub(super) struct Exits<W> {
     pub(super) moves: Vec<W>,
 }
 
-/// The results of one placement of the men.
+/// The results of one placement of the men, or of some strips of it.
+#[derive(Debug)]
 pub(super) struct Part<'p, W> {
+    /// The first of its words.
+    first: usize,
     capture: &'p mut [W],
     win: &'p mut [W],
     escape: &'p mut [W],
@@ -64,11 +69,44 @@ impl<W: Word> Exits<W> {
             range.clone()
         };
         Part {
+            first: 0,
             capture: &mut self.capture[range.clone()],
             win: &mut self.win[range.clone()],
             escape: &mut self.escape[range],
             moves: &mut self.moves[moves],
         }
+    }
+}
+
+impl<'p, W: Word> Part<'p, W> {
+    /// Pieces for the strips of each range; the ranges follow one another.
+    pub(super) fn split(self, unit: &Unit<'_, W>, strips: &[Range<usize>]) -> Vec<Self> {
+        let mut rest = self;
+        let mut parts = Vec::new();
+        for range in &strips[1..] {
+            let at = unit.start(range.start) - rest.first;
+            let cut = |words: &'p mut [W]| words.split_at_mut(at.min(words.len()));
+            let (capture, capture_rest) = cut(rest.capture);
+            let (win, win_rest) = cut(rest.win);
+            let (escape, escape_rest) = cut(rest.escape);
+            let (moves, moves_rest) = cut(rest.moves);
+            parts.push(Part {
+                first: rest.first,
+                capture,
+                win,
+                escape,
+                moves,
+            });
+            rest = Part {
+                first: rest.first + at,
+                capture: capture_rest,
+                win: win_rest,
+                escape: escape_rest,
+                moves: moves_rest,
+            };
+        }
+        parts.push(rest);
+        parts
     }
 }
 
@@ -242,33 +280,68 @@ impl<'a, W: Word> Unit<'a, W> {
         men
     }
 
+    /// Whether a strip is a row of placements of an enemy king.
+    fn enemy_lanes(&self) -> bool {
+        self.kings[0] == 1 && self.kings[1] > 0
+    }
+    /// How many strips there are. Each is computed by itself, and they follow one another in the
+    /// planes.
+    pub(super) fn strips(&self) -> usize {
+        match self.kings {
+            [0, _] => 1,
+            [_, ky] if self.enemy_lanes() => self.sets.count(ky - 1),
+            [_, ky] => self.sets.count(ky),
+        }
+    }
+    /// The first word of a strip.
+    fn start(&self, strip: usize) -> usize {
+        match self.kings {
+            [0, _] => 0,
+            [_, ky] if self.enemy_lanes() => self.sets.below(ky - 1, strip).0,
+            [kx, _] => strip * self.sets.count(kx - 1),
+        }
+    }
+
     /// Computes all exits of the mover. `out` must have been reset.
     pub(super) fn run(self, out: &mut Part<'_, W>, scratch: &mut Scratch<'a, W>) {
+        let strips = 0..self.strips();
+        self.run_strips(strips, out, scratch);
+    }
+
+    /// Computes the exits of some strips; `out` has their words.
+    pub(super) fn run_strips(
+        self,
+        strips: Range<usize>,
+        out: &mut Part<'_, W>,
+        scratch: &mut Scratch<'a, W>,
+    ) {
         let [kx, ky] = self.kings;
         let sets = self.sets;
         let enemies = (self.men[self.y].count() as usize) + ky;
-        scratch
-            .words
-            .resize(scratch_words(self.game, enemies), W::EMPTY);
+        let words = scratch_words(self.game, enemies);
+        scratch.words.resize(words, W::EMPTY);
         if kx == 0 {
             self.without_king(out, scratch);
-        } else if kx == 1 && ky > 0 {
-            let mut captured = Captured::new(self.children, self.men, ky, 1, &mut scratch.blocks);
-            for (i, &still) in sets.all(ky - 1).iter().enumerate() {
-                let (base, len) = sets.below(ky - 1, i);
-                if len > 0 && (still & self.all_men).is_empty() {
-                    self.strip(base, len, still, Lane::Enemy, &mut captured, out, scratch);
-                }
-            }
-            scratch.blocks = captured.into_blocks();
         } else {
-            let inner = sets.count(kx - 1);
+            let (lane, inner, still) = if self.enemy_lanes() {
+                (Lane::Enemy, 1, sets.all(ky - 1))
+            } else if kx == 1 {
+                (Lane::None, 1, sets.all(ky))
+            } else {
+                (Lane::Own, sets.count(kx - 1), sets.all(ky))
+            };
             let mut captured =
                 Captured::new(self.children, self.men, ky, inner, &mut scratch.blocks);
-            let lane = if kx == 1 { Lane::None } else { Lane::Own };
-            for (i, &enemy) in sets.all(ky).iter().enumerate() {
-                if (enemy & self.all_men).is_empty() {
-                    self.strip(i * inner, inner, enemy, lane, &mut captured, out, scratch);
+            for i in strips {
+                let still = still[i];
+                let len = if lane == Lane::Enemy {
+                    sets.below(ky - 1, i).1
+                } else {
+                    inner
+                };
+                if len > 0 && (still & self.all_men).is_empty() {
+                    let start = self.start(i);
+                    self.strip(start, len, still, lane, &mut captured, out, scratch);
                 }
             }
             scratch.blocks = captured.into_blocks();
@@ -352,10 +425,11 @@ impl<'a, W: Word> Unit<'a, W> {
         }
         self.men_captures(still, lane, kings, legal, slots);
         let range = start..start + len;
+        let own = start - out.first..start - out.first + len;
         let (capture, best, not_lost) = (
-            &mut out.capture[range.clone()],
-            &mut out.win[range.clone()],
-            &mut out.escape[range.clone()],
+            &mut out.capture[own.clone()],
+            &mut out.win[own.clone()],
+            &mut out.escape[own.clone()],
         );
         if !slots.is_empty() {
             slots.merge(capture, best, not_lost);
@@ -401,7 +475,7 @@ impl<'a, W: Word> Unit<'a, W> {
                     }
                 }
             }
-            for ((o, m), l) in out.moves[range].iter_mut().zip(&*moves).zip(&*legal) {
+            for ((o, m), l) in out.moves[own].iter_mut().zip(&*moves).zip(&*legal) {
                 *o = *m & *l;
             }
         }

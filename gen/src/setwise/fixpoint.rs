@@ -23,6 +23,37 @@ pub(super) struct Mover<W> {
     pub(super) closed: Vec<W>,
 }
 
+/// One of the two families that never meet: the won positions of one side, and the lost ones of
+/// the other.
+pub(super) struct Family<'a, W> {
+    won: &'a mut [W],
+    lost: &'a mut [W],
+    /// Where the winner must capture.
+    capture: &'a [W],
+    /// Where the loser cannot become lost.
+    closed: &'a [W],
+}
+
+impl<W> Family<'_, W> {
+    /// The families in which the first and in which the second side wins.
+    pub(super) fn both<'a>(a: &'a mut Mover<W>, b: &'a mut Mover<W>) -> [Family<'a, W>; 2] {
+        [
+            Family {
+                won: &mut a.won,
+                lost: &mut b.lost,
+                capture: &a.capture,
+                closed: &b.closed,
+            },
+            Family {
+                won: &mut b.won,
+                lost: &mut a.lost,
+                capture: &b.capture,
+                closed: &a.closed,
+            },
+        ]
+    }
+}
+
 /// Buffers and marks.
 #[derive(Debug, Default)]
 pub(super) struct Buffers<W> {
@@ -257,23 +288,18 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// The family in which the vector's side wins.
-    pub(super) fn vector_wins(
-        &self,
-        winner: &mut Mover<W>,
-        loser: &mut Mover<W>,
-        buf: &mut Buffers<W>,
-    ) {
+    pub(super) fn vector_wins(&self, family: &mut Family<'_, W>, buf: &mut Buffers<W>) {
         let rows = self.rows();
         buf.again.clear();
         buf.again.resize(rows, true);
         buf.fresh.clear();
         buf.fresh.resize(rows, false);
         for row in 0..rows {
-            buf.fresh[row] = loser.lost[self.range(row)].iter().any(|w| !w.is_empty());
+            buf.fresh[row] = family.lost[self.range(row)].iter().any(|w| !w.is_empty());
         }
         loop {
             // The loser: everything without a move to a position the winner has not won.
-            self.escapes_over(&winner.won, buf);
+            self.escapes_over(family.won, buf);
             for row in 0..rows {
                 if !buf.again[row] {
                     continue;
@@ -286,14 +312,14 @@ impl<W: Word> Shape<'_, W> {
                 self.add_beside(
                     1,
                     row,
-                    &winner.won,
+                    family.won,
                     &mut buf.targets,
                     &mut buf.reach,
                     &mut buf.escapes,
                 );
                 let escapes = &buf.escapes[range.clone()];
-                let closed = &loser.closed[range.clone()];
-                buf.fresh[row] |= lose(&buf.legal, closed, escapes, &mut loser.lost[range]);
+                let closed = &family.closed[range.clone()];
+                buf.fresh[row] |= lose(&buf.legal, closed, escapes, &mut family.lost[range]);
             }
             // The winner: everything with a move to a lost position.
             buf.again.fill(false);
@@ -307,7 +333,7 @@ impl<W: Word> Shape<'_, W> {
                 };
                 let range = self.range(row);
                 self.legal(fixed, &mut buf.legal);
-                let lost = &loser.lost[range.clone()];
+                let lost = &family.lost[range.clone()];
                 self.vector_reach(
                     Some(lost),
                     lost.len(),
@@ -315,8 +341,8 @@ impl<W: Word> Shape<'_, W> {
                     &mut buf.matrix,
                     &buf.legal,
                 );
-                let capture = &winner.capture[range.clone()];
-                if gain(&buf.reach, capture, &mut winner.won[range.clone()]) {
+                let capture = &family.capture[range.clone()];
+                if gain(&buf.reach, capture, &mut family.won[range.clone()]) {
                     any = true;
                     self.look_again(row, &mut buf.again);
                 }
@@ -329,8 +355,8 @@ impl<W: Word> Shape<'_, W> {
                         *l &= t;
                     }
                     let range = self.range(to);
-                    let capture = &winner.capture[range.clone()];
-                    if gain(&buf.legal, capture, &mut winner.won[range]) {
+                    let capture = &family.capture[range.clone()];
+                    if gain(&buf.legal, capture, &mut family.won[range]) {
                         any = true;
                         self.look_again(to, &mut buf.again);
                     }
@@ -482,12 +508,7 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// The family in which the side without the vector wins.
-    pub(super) fn other_wins(
-        &self,
-        winner: &mut Mover<W>,
-        loser: &mut Mover<W>,
-        buf: &mut Buffers<W>,
-    ) {
+    pub(super) fn other_wins(&self, family: &mut Family<'_, W>, buf: &mut Buffers<W>) {
         let rows = self.rows();
         buf.again.clear();
         buf.again.resize(rows, true);
@@ -507,7 +528,7 @@ impl<W: Word> Shape<'_, W> {
                 let range = self.range(row);
                 self.legal(fixed, &mut buf.legal);
                 buf.targets.resize(buf.legal.len(), W::EMPTY);
-                not_won(&buf.legal, &winner.won[range.clone()], &mut buf.targets);
+                not_won(&buf.legal, &family.won[range.clone()], &mut buf.targets);
                 self.vector_reach(
                     Some(&buf.targets),
                     buf.legal.len(),
@@ -518,12 +539,12 @@ impl<W: Word> Shape<'_, W> {
                 for from in self.beside(0, row) {
                     if let Some(fixed) = self.fixed(from) {
                         self.legal(fixed, &mut buf.matrix);
-                        not_won(&buf.matrix, &winner.won[self.range(from)], &mut buf.targets);
+                        not_won(&buf.matrix, &family.won[self.range(from)], &mut buf.targets);
                         add(&buf.targets, &mut buf.reach);
                     }
                 }
-                let closed = &loser.closed[range.clone()];
-                let lost = &mut loser.lost[range];
+                let closed = &family.closed[range.clone()];
+                let lost = &mut family.lost[range];
                 let new = lose(&buf.legal, closed, &buf.reach, lost);
                 let first = !buf.some_lost[row] && lost.iter().any(|w| !w.is_empty());
                 if new || first {
@@ -535,7 +556,7 @@ impl<W: Word> Shape<'_, W> {
             if !any {
                 return;
             }
-            self.gains_over(winner, loser, buf);
+            self.gains_over(family, buf);
             for row in 0..rows {
                 if !std::mem::take(&mut buf.fresh[row]) {
                     continue;
@@ -545,12 +566,12 @@ impl<W: Word> Shape<'_, W> {
                         continue;
                     };
                     self.legal(fixed, &mut buf.legal);
-                    for (l, &t) in buf.legal.iter_mut().zip(&loser.lost[self.range(row)]) {
+                    for (l, &t) in buf.legal.iter_mut().zip(&family.lost[self.range(row)]) {
                         *l &= t;
                     }
                     let range = self.range(to);
-                    let capture = &winner.capture[range.clone()];
-                    if gain(&buf.legal, capture, &mut winner.won[range]) {
+                    let capture = &family.capture[range.clone()];
+                    if gain(&buf.legal, capture, &mut family.won[range]) {
                         self.look_beside(to, &mut buf.again);
                     }
                 }
@@ -567,7 +588,7 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// From the fresh rows of lost positions: quiet king moves of the side without the vector.
-    fn gains_over(&self, winner: &mut Mover<W>, loser: &Mover<W>, buf: &mut Buffers<W>) {
+    fn gains_over(&self, family: &mut Family<'_, W>, buf: &mut Buffers<W>) {
         let Some(stay) = self.kings[1].checked_sub(1) else {
             return;
         };
@@ -612,7 +633,7 @@ impl<W: Word> Shape<'_, W> {
                             if !buf.some_lost[row] {
                                 return;
                             }
-                            buf.run.copy_from_slice(&loser.lost[range]);
+                            buf.run.copy_from_slice(&family.lost[range]);
                             *live = true;
                             return;
                         }
@@ -621,9 +642,9 @@ impl<W: Word> Shape<'_, W> {
                             game.all,
                             fixed | W::bit(s),
                             kings,
-                            &loser.lost[range.clone()],
-                            &winner.capture[range.clone()],
-                            &mut winner.won[range],
+                            &family.lost[range.clone()],
+                            &family.capture[range.clone()],
+                            &mut family.won[range],
                             &mut buf.run,
                         );
                         if new {

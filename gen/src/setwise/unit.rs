@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use dambase_rules::Side;
 use dambase_tables::{Index, Material};
+use rayon::prelude::*;
 
 use super::children::Children;
 use super::dense::{SharedArray, Writer};
 use super::exits::{Exits, Scratch, Unit};
-use super::fixpoint::{Buffers, Mover, Shape};
+use super::fixpoint::{Buffers, Family, Mover, Shape};
 use super::game::Game;
 use super::layout::Sets;
 use super::levels::{self, Levels};
@@ -39,7 +40,8 @@ pub(super) struct Arena<'a, W: Word> {
     scratch: Scratch<'a, W>,
     exits: [Exits<W>; 2],
     movers: [Mover<W>; 2],
-    buffers: Buffers<W>,
+    /// Of the two families.
+    buffers: [Buffers<W>; 2],
     /// The results in the view of the side without the vector.
     turned: [Mover<W>; 2],
     mirrored: [Vec<W>; 2],
@@ -107,8 +109,12 @@ impl<'a, W: Word> Job<'a, W> {
             }
             let exits = &mut arena.exits[i];
             exits.reset(words * arena.men.len(), misere);
+            let children = &self.children[side as usize];
+            if self.own.is_none() {
+                self.exits_of_kings(children, words, exits);
+                continue;
+            }
             for (p, &men) in arena.men.iter().enumerate() {
-                let children = &self.children[side as usize];
                 let scratch = &mut arena.scratch;
                 Unit::new(game, sets, children, self.material, men, scratch)
                     .run(&mut exits.part(p, words), scratch);
@@ -158,22 +164,54 @@ impl<'a, W: Word> Job<'a, W> {
         };
         let [mv, mo] = &mut arena.movers;
         if misere {
-            shape.award_stuck(mv, &moves[0], true, &mut arena.buffers);
-            shape.award_stuck(mo, &moves[1], false, &mut arena.buffers);
+            shape.award_stuck(mv, &moves[0], true, &mut arena.buffers[0]);
+            shape.award_stuck(mo, &moves[1], false, &mut arena.buffers[0]);
         }
-        shape.vector_wins(mv, mo, &mut arena.buffers);
-        if alike {
+        let [vector, other] = &mut Family::both(mv, mo);
+        if !alike {
+            let [a, b] = &mut arena.buffers;
+            let join = self.own.is_none() && rayon::current_num_threads() > 1;
+            let mut vector = || shape.vector_wins(vector, a);
+            let mut other = || shape.other_wins(other, b);
+            if join {
+                rayon::join(vector, other);
+            } else {
+                vector();
+                other();
+            }
+        } else {
+            shape.vector_wins(vector, &mut arena.buffers[0]);
             let [buffer, _] = &mut arena.mirrored;
             buffer.clear();
             buffer.resize(other_words, W::EMPTY);
             change_view(sets, kings(v), kings(o), &mo.lost, buffer);
             turn_plane(game.n, turned, buffer, &mut mv.lost);
-        } else {
-            shape.other_wins(mo, mv, &mut arena.buffers);
         }
         let mirror = self.levels.has_mirror(unit);
         self.write(v, words, mirror, arena);
         arena.men.len() as u64 * (1 + u64::from(mirror))
+    }
+
+    /// The exits of the one unit of a material without men, by several threads.
+    fn exits_of_kings(&'a self, children: &'a Children<'a, W>, words: usize, out: &mut Exits<W>) {
+        let unit = |scratch: &mut Scratch<'a, W>| {
+            let men = [W::EMPTY; 2];
+            Unit::new(self.game, self.sets, children, self.material, men, scratch)
+        };
+        let whole = unit(&mut Scratch::default());
+        let (all, pieces) = (whole.strips(), 8 * rayon::current_num_threads());
+        let strips: Vec<_> = (0..pieces)
+            .map(|i| all * i / pieces..all * (i + 1) / pieces)
+            .filter(|strips| !strips.is_empty())
+            .collect();
+        let parts = out.part(0, words).split(&whole, &strips);
+        parts
+            .into_par_iter()
+            .zip(strips)
+            .for_each(|(mut part, strips)| {
+                let mut scratch = Scratch::default();
+                unit(&mut scratch).run_strips(strips, &mut part, &mut scratch);
+            });
     }
 
     /// Finds which placements of a unit a sideways step of each side leads to; side of the vector
