@@ -126,6 +126,15 @@ pub enum Error {
         /// The limits asked for.
         wanted: String,
     },
+    /// The directory to write to is the one that is read.
+    #[error("{} cannot be written while it is read", path.display())]
+    SameDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// What comes out of an archive is not what its header counts.
+    #[error("the values of {0} do not agree with the counts in the header of the archive")]
+    Counts(Material),
     /// The threads to work with cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(String),

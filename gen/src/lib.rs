@@ -11,8 +11,10 @@
 //! - [`Control`]: progress, and the wish to stop.
 //! - [`plan`], [`build`], [`verify`]: what is solved in which order, the tables of a directory,
 //!   and their proof.
+//! - [`archive`]: tables with one side to move for keeping and sending, and back.
 #![deny(unsafe_code)]
 
+pub mod archive;
 pub mod build;
 pub mod control;
 pub mod error;

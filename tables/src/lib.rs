@@ -31,4 +31,4 @@ pub use material::{Material, Placed, canonical};
 pub use reader::{BlockId, DecodedBlock, Scratch, Table};
 pub use rule::{Dtz, DtzArray, RuleValue};
 pub use value::{Dtw, DtwArray, Value, Wld, WldArray};
-pub use writer::{WriteOptions, mark_verified, write_dtw, write_dtz, write_wld};
+pub use writer::{WriteOptions, mark_verified, write_archive, write_dtw, write_dtz, write_wld};

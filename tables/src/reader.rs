@@ -320,6 +320,16 @@ impl Table {
             what: what.into(),
         }
     }
+    #[cold]
+    fn omitted(&self, slice: &SliceHeader) -> Error {
+        let side = slice.side.name();
+        self.not_stored(format!("{side} to move: unpack this archive"))
+    }
+    /// The bytes of a section.
+    pub(crate) fn part(&self, s: &Section) -> Result<&[u8]> {
+        self.section(s)
+            .ok_or_else(|| self.corrupt("a section", "it lies outside the file"))
+    }
     fn slice(&self, side: Side) -> Result<&SliceHeader> {
         self.header
             .slice(side)
@@ -386,6 +396,9 @@ impl Table {
         scratch: &mut Scratch,
     ) -> Result<DecodedBlock> {
         let slice = self.slice(id.side)?;
+        if slice.codec == Codec::Omitted {
+            return Err(self.omitted(slice));
+        }
         if slice.codec == Codec::Context {
             return self.decode_chunk(slice, id.block, offset, scratch);
         }
@@ -650,7 +663,7 @@ fn has_three(bytes: &[u8]) -> bool {
 #[inline]
 fn block_positions(slice: &SliceHeader) -> u32 {
     match slice.codec {
-        Codec::Constant | Codec::Context => 1 << 16,
+        Codec::Constant | Codec::Context | Codec::Omitted => 1 << 16,
         _ => slice.block_positions,
     }
 }

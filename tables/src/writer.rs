@@ -1,5 +1,6 @@
 //! Writing tables.
 
+mod archive;
 mod slice;
 
 use std::ops::Range;
@@ -18,6 +19,8 @@ use crate::output::Output;
 use crate::reader::Table;
 use crate::rule::DtzArray;
 use crate::value::{Dtw, DtwArray, Wld, WldArray};
+
+pub use archive::write_archive;
 
 /// How a table is written. Work is spread over the rayon pool in which the writer is called; the
 /// bytes of the file do not depend on it.

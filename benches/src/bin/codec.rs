@@ -2,20 +2,21 @@
 //! trained dictionary, in one run on the same values.
 //!
 //! ```text
-//! cargo run --release -p dambase-benches --bin codec -- [--threads T] <variant>:<material> ...
+//! cargo run --release -p dambase-benches --bin codec -- <DIR> <variant>:<material> ...
+//! cargo run --release -p dambase-benches --bin codec -- <DIR> <variant>:<pieces> ...
 //! ```
 //!
-//! Solves what the materials need first. Times are of one thread's processor time where the system
-//! tells it (Linux), so that other work on the machine does not count; compare them as ratios.
+//! Encodes the tables of `<DIR>`, as `dambase build` made them, anew with both codecs, and compares
+//! every stored value. With a number of pieces it takes all tables with so many pieces or fewer
+//! and ends with the sum. Times are of one thread's processor time where the system tells it
+//! (Linux), so that other work on the machine does not count; compare them as ratios.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use dambase_gen::{Control, Store, scalar};
 use dambase_rules::{Board, Ruleset, Side, Variant, WithRuleset, movegen};
 use dambase_tables::{
-    BlockId, Codec, Index, Material, Scratch, Table, WldArray, WriteOptions, write_wld,
+    BlockId, Codec, Index, Material, Metric, Scratch, Table, WldArray, WriteOptions, write_wld,
 };
 
 /// Chunks or blocks decoded for a timing.
@@ -32,12 +33,33 @@ fn now() -> f64 {
     cpu.unwrap_or_else(|| START.get_or_init(Instant::now).elapsed().as_nanos() as f64)
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    if args.is_empty() {
-        eprintln!("usage: codec <variant>:<material> ...   for example english:KKMvKM");
-        std::process::exit(2);
+/// Shortest time that a timing takes, ns: the system counts in steps of some milliseconds.
+const SHORTEST: f64 = 5e7;
+
+/// The mean time of a run of `f`, ns.
+fn timed(mut f: impl FnMut() -> Result<(), Failure>) -> Result<f64, Failure> {
+    let start = now();
+    let mut runs = 0.0;
+    loop {
+        f()?;
+        runs += 1.0;
+        let time = now() - start;
+        if time >= SHORTEST {
+            return Ok(time / runs);
+        }
     }
+}
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> Result<(), Failure> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [dir, sets @ ..] = &args[..] else {
+        eprintln!(
+            "usage: codec <DIR> <variant>:<material or pieces> ...   for example egdb english:5"
+        );
+        std::process::exit(2);
+    };
     println!(
         "{:<14} {:<8} {:<5} {:>11}  {:>8} {:>8} {:>6}  {:>7} {:>7}  {:>7} {:>7}  {:>7} {:>7}",
         "code",
@@ -57,44 +79,93 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:>80} {:>24} {:>15}", "ns/pos", "ns/pos", "us");
     // One thread, so that its time is all the time.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    for arg in args {
-        let (variant, material) = arg.split_once(':').ok_or("write <variant>:<material>")?;
+    for set in sets {
+        let (variant, what) = set.split_once(':').ok_or("write <variant>:<material>")?;
         let variant: Variant = variant.parse()?;
-        let material: Material = material.parse()?;
-        let result = pool.install(|| variant.with(Bench(material.canonical())));
-        result.map_err(|e| format!("{variant} {material}: {e}"))?;
+        let materials = match what.parse::<u8>() {
+            Ok(pieces) => (2..=pieces).flat_map(Material::canonical_with).collect(),
+            Err(_) => vec![what.parse::<Material>()?.canonical()],
+        };
+        let mut sum = Sum::default();
+        for &material in &materials {
+            let table = Table::open_in(Path::new(dir), variant, material, Metric::Wld)?;
+            let bench = Bench {
+                table: &table,
+                sum: &mut sum,
+            };
+            let result = pool.install(|| variant.with(bench));
+            result.map_err(|e| format!("{variant} {material}: {e}"))?;
+        }
+        println!(
+            "{variant} {what}: {} positions, {} bytes in files with the context codec ({:.4} b/p), {} with zstd; one side at a time {} bytes; {:.1} / {:.1} ns/pos encoding, {:.2} / {:.2} decoding",
+            sum.positions,
+            sum.files[0],
+            sum.files[0] as f64 * 8.0 / sum.positions.max(1) as f64,
+            sum.files[1],
+            sum.one_side,
+            sum.encode[0] / sum.positions.max(1) as f64,
+            sum.encode[1] / sum.positions.max(1) as f64,
+            sum.decode[0] / sum.positions.max(1) as f64,
+            sum.decode[1] / sum.positions.max(1) as f64,
+        );
     }
     Ok(())
 }
 
-struct Bench(Material);
+/// What a set takes, with the context codec and with zstd.
+#[derive(Debug, Default)]
+struct Sum {
+    positions: u64,
+    files: [u64; 2],
+    /// Files of the archive.
+    one_side: u64,
+    encode: [f64; 2],
+    decode: [f64; 2],
+}
 
-impl WithRuleset for Bench {
-    type Output = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+struct Bench<'a> {
+    table: &'a Table,
+    sum: &'a mut Sum,
+}
+
+impl WithRuleset for Bench<'_> {
+    type Output = Result<(), Failure>;
     fn run<R: Ruleset>(self) -> Self::Output {
-        let material = self.0;
-        let mut store = Store::new();
-        let mut all = BTreeSet::new();
-        needed(material, &mut all);
-        for m in all {
-            let solved = scalar::solve::<R>(m, &store, false, &Control::new())?;
-            store.insert(solved);
-        }
-        let solved = store.get(material).ok_or("not solved")?;
-        let slices: Vec<&WldArray> = solved.wld.iter().collect();
+        let material = self.table.header().material;
+        let sides = material.sides();
+        let slices = sides.iter().map(|&side| self.table.read_wld(side));
+        let slices: Vec<WldArray> = slices.collect::<Result<_, _>>()?;
+        let slices: Vec<&WldArray> = slices.iter().collect();
         let dir = std::env::temp_dir().join(format!("dambase-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&dir)?;
         let written: Result<Vec<_>, _> = [Codec::Context, Codec::Zstd]
             .into_iter()
             .map(|codec| write::<R>(&dir, material, &slices, codec))
             .collect();
+        let archive = written.and_then(|w| {
+            let path = dir.join("archive");
+            let header = dambase_tables::write_archive(&path, &w[0].0)?;
+            Ok((w, header.file_bytes))
+        });
         std::fs::remove_dir_all(&dir)?;
-        let written = written?;
-        for (k, &side) in material.sides().iter().enumerate() {
+        let (written, one_side) = archive?;
+        let positions: u64 = slices.iter().map(|s| s.len()).sum();
+        self.sum.positions += positions;
+        self.sum.one_side += one_side;
+        for (k, (table, time)) in written.iter().enumerate() {
+            self.sum.files[k] += table.header().file_bytes;
+            self.sum.encode[k] += time;
+        }
+        for (k, &side) in sides.iter().enumerate() {
             let m = [
                 measure::<R>(&written[0].0, side, slices[k])?,
                 measure::<R>(&written[1].0, side, slices[k])?,
             ];
-            let per = |i: usize| written[i].1 / (slices[k].len() * slices.len() as u64) as f64;
+            let n = slices[k].len() as f64;
+            let per = |i: usize| written[i].1 / positions as f64;
+            for (sum, m) in self.sum.decode.iter_mut().zip(&m) {
+                *sum += m.decode * n;
+            }
             println!(
                 "{:<14} {:<8} {:<5} {:>11}  {:>8.4} {:>8.4} {:>6.2}  {:>7.1} {:>7.1}  {:>7.2} {:>7.2}  {:>7.2} {:>7.2}  {}",
                 R::VARIANT.name(),
@@ -117,28 +188,6 @@ impl WithRuleset for Bench {
     }
 }
 
-/// What a material's captures and crownings lead to, and itself.
-fn needed(m: Material, all: &mut BTreeSet<Material>) {
-    let m = m.canonical();
-    if m.side(Side::White) == 0 || m.side(Side::Black) == 0 || !all.insert(m) {
-        return;
-    }
-    for s in 0..2 {
-        if m.men[s] > 0 {
-            let mut n = m;
-            n.men[s] -= 1;
-            needed(n, all);
-            n.kings[s] += 1;
-            needed(n, all);
-        }
-        if m.kings[s] > 0 {
-            let mut n = m;
-            n.kings[s] -= 1;
-            needed(n, all);
-        }
-    }
-}
-
 type Written = (Table, f64);
 
 /// Writes a table and takes it into memory; with the time of writing, ns.
@@ -151,6 +200,7 @@ fn write<R: Ruleset>(
     let path = dir.join(format!("{material}.{}", codec.name()));
     let options = WriteOptions {
         codec,
+        level: 19,
         // Blocks of zstd about as large as chunks, so that random access compares.
         block_positions: Some(4096),
         ..WriteOptions::default()
@@ -171,11 +221,7 @@ struct Measured {
     codec: &'static str,
 }
 
-fn measure<R: Ruleset>(
-    table: &Table,
-    side: Side,
-    values: &WldArray,
-) -> Result<Measured, Box<dyn std::error::Error + Send + Sync>> {
+fn measure<R: Ruleset>(table: &Table, side: Side, values: &WldArray) -> Result<Measured, Failure> {
     let slice = table
         .header()
         .slice(side)
@@ -188,21 +234,31 @@ fn measure<R: Ruleset>(
         .map(|i| (i, index.board(i)))
         .filter(|(_, b)| !movegen::has_capture::<R>(b, side))
         .collect();
+    let decoded = table.read_wld(side)?;
+    let mut wrong = 0_u64;
+    index.for_each_board(0..positions, |i, board| {
+        if decoded.get(i) != values.get(i) && !movegen::has_capture::<R>(board, side) {
+            wrong += 1;
+        }
+    });
+    if wrong > 0 {
+        return Err(format!("{wrong} wrong values").into());
+    }
     // All blocks of a sample of the places: chunks differ in how many positions they hold.
     let blocks = table.block_count(side)?;
     let step = (blocks / BLOCKS).max(1) | 1;
-    let mut best = f64::INFINITY;
-    for _ in 0..3 {
-        let start = now();
-        for block in (0..blocks).step_by(step as usize) {
-            std::hint::black_box(table.decode(BlockId { side, block }, &mut scratch)?);
-        }
-        best = best.min(now() - start);
-    }
-    let decoded = blocks.div_ceil(step).max(1) as f64 / blocks.max(1) as f64;
-    let mut random = f64::INFINITY;
-    for _ in 0..3 {
-        let start = now();
+    let decode = if blocks == 0 {
+        Ok(0.0)
+    } else {
+        timed(|| {
+            for block in (0..blocks).step_by(step as usize) {
+                std::hint::black_box(table.decode(BlockId { side, block }, &mut scratch)?);
+            }
+            Ok(())
+        })
+    }?;
+    let sample = blocks.div_ceil(step).max(1) as f64 / blocks.max(1) as f64;
+    let random = timed(|| {
         for (i, b) in &boards {
             let (id, offset) = table.place_of(side, b, || *i);
             let block = table.decode_to(id, offset, &mut scratch)?;
@@ -210,12 +266,12 @@ fn measure<R: Ruleset>(
                 return Err("a wrong value".into());
             }
         }
-        random = random.min((now() - start) / boards.len().max(1) as f64);
-    }
+        Ok(())
+    })?;
     Ok(Measured {
         bits: slice.bits_per_position(),
-        decode: best / decoded / positions as f64,
-        random: random / 1000.0,
+        decode: decode / sample / positions as f64,
+        random: random / 1000.0 / boards.len().max(1) as f64,
         codec: slice.codec.name(),
     })
 }

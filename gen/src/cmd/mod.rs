@@ -1,5 +1,6 @@
 //! The command line: one module for each subcommand, and what they share.
 
+mod archive;
 mod build;
 mod checksums;
 mod completions;
@@ -52,6 +53,8 @@ enum Command {
     Stats(stats::Stats),
     Verify(verify::Verify),
     Info(info::Info),
+    Pack(archive::Pack),
+    Unpack(archive::Unpack),
     Checksums(checksums::Checksums),
     Plan(plan::PlanCommand),
     Variants(variants::Variants),
@@ -69,6 +72,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Stats(c) => c.run(),
         Command::Verify(c) => c.run(),
         Command::Info(c) => c.run(),
+        Command::Pack(c) => c.run(),
+        Command::Unpack(c) => c.run(),
         Command::Checksums(c) => c.run(),
         Command::Plan(c) => c.run(),
         Command::Variants(c) => c.run(),

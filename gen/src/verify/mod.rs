@@ -3,7 +3,7 @@
 //! [`verify`] checks the files (names, headers, checksums, counts) and proves every value from
 //! those of its successors; see [`prove`] for how.
 
-mod listing;
+pub(crate) mod listing;
 pub mod prove;
 
 use std::collections::{BTreeMap, BTreeSet};

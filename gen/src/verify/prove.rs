@@ -13,7 +13,7 @@ use dambase_rules::movegen::{self, MoveList};
 use dambase_rules::position::{decided, runs_after, winner_without_moves};
 use dambase_rules::{Bits, Board, Move, Position, Ruleset, Run, Side};
 use dambase_tables::{
-    Dtw, Longest, Material, RunIndex, SliceStats, Value, Wld, canonical_with_runs,
+    Dtw, Longest, Material, RunIndex, SliceStats, Value, Wld, WldArray, canonical_with_runs,
 };
 
 use crate::{Control, Error, Solved, Store, parallel};
@@ -338,6 +338,51 @@ pub fn resolve<R: Ruleset>(
         })?;
     }
     Ok(())
+}
+
+/// Finds the values of one side to move from those of the other, which must be true everywhere,
+/// and from `store`. Positions have no king runs; distances are not looked at.
+///
+/// # Errors
+/// [`Error::MissingTable`] if a move leads to a material that is not in `store`;
+/// [`Error::Interrupted`].
+pub fn derive<R: Ruleset>(
+    solved: &mut Solved,
+    side: Side,
+    store: &Store,
+    control: &Control,
+) -> Result<(), Error> {
+    let material = solved.material;
+    let slot = slot_of(material, side);
+    let n = solved.wld[slot].len();
+    let mut found = std::mem::replace(&mut solved.wld[slot], WldArray::new(n));
+    let oracle = Oracle::<R>::new(store, Some(solved), false, true)?;
+    let index = oracle.numbering(material)?;
+    let piece = (CHUNK / 4) as usize;
+    let result = parallel::chunks_mut(found.packed_mut(), piece, &|chunk, bytes| {
+        control.check()?;
+        let mut list = MoveList::new();
+        let first = chunk as u64 * CHUNK;
+        for i in first..(first + CHUNK).min(n) {
+            let (board, runs) = index.position(i);
+            let score = match Oracle::<R>::over(&board, side) {
+                Some(s) => s,
+                None => {
+                    moves::<R>(&board, side, Run::NONE, &mut list);
+                    oracle
+                        .best(&board, side, runs, &list)
+                        .map_err(|needed| Error::MissingTable { material, needed })?
+                }
+            };
+            let at = (i - first) as usize;
+            let (byte, shift) = (&mut bytes[at / 4], at % 4 * 2);
+            *byte = *byte & !(3 << shift) | (value(score).wld() as u8) << shift;
+        }
+        Ok(())
+    });
+    drop(oracle);
+    solved.wld[slot] = found;
+    result
 }
 
 impl<'a, R: Ruleset> Prover<'a, R> {

@@ -29,6 +29,8 @@ pub enum Codec {
     Zstd = 2,
     /// Chunks of the context codec ([`crate::codec::context`]); only win, loss and draw.
     Context = 3,
+    /// Nothing: the slice of an archive that follows from the other one by one ply of search.
+    Omitted = 4,
 }
 
 impl Codec {
@@ -40,6 +42,7 @@ impl Codec {
             Self::Raw => "raw",
             Self::Zstd => "zstd",
             Self::Context => "context",
+            Self::Omitted => "omitted",
         }
     }
     const fn from_id(id: u8) -> Option<Self> {
@@ -48,6 +51,7 @@ impl Codec {
             1 => Some(Self::Raw),
             2 => Some(Self::Zstd),
             3 => Some(Self::Context),
+            4 => Some(Self::Omitted),
             _ => None,
         }
     }
@@ -168,7 +172,7 @@ impl SliceHeader {
     #[must_use]
     pub const fn block_count(&self) -> u64 {
         match self.codec {
-            Codec::Constant | Codec::Context => 0,
+            Codec::Constant | Codec::Context | Codec::Omitted => 0,
             _ => self.stats.positions.div_ceil(self.block_positions as u64),
         }
     }
@@ -413,6 +417,10 @@ impl TryFrom<&RawHeader> for Header {
             }
             slices.push(slice);
         }
+        ensure(
+            slices.iter().any(|s| s.codec != Codec::Omitted),
+            "a table without slices",
+        )?;
         if sides.len() == 1 {
             ensure(
                 raw.slices[1].as_bytes().iter().all(|&b| b == 0),
@@ -544,6 +552,16 @@ impl SliceHeader {
             return Ok(slice);
         }
         ensure(slice.constant == 0, "a constant with blocks")?;
+        if codec == Codec::Omitted {
+            ensure(
+                coding == Coding::Wld
+                    && slice.bytes() == 0
+                    && slice.block_positions == 0
+                    && boards.is_none(),
+                "sections of an omitted slice",
+            )?;
+            return Ok(slice);
+        }
         if codec == Codec::Context {
             // The rest is checked when the model is read.
             ensure(

@@ -24,14 +24,22 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Chunks that are small altogether, for what is not looked up.
+    #[must_use]
+    pub const fn archive() -> Self {
+        Self {
+            rows: 1024,
+            nanoseconds: f64::INFINITY,
+        }
+    }
     /// Chunks small enough for random access on a board.
     #[must_use]
     pub const fn runtime(geometry: Geometry) -> Self {
         Self {
             rows: 512,
             nanoseconds: match geometry {
-                Geometry::Diagonal8 | Geometry::Mirrored8 => 5600.0,
-                _ => 7000.0,
+                Geometry::Diagonal8 | Geometry::Mirrored8 => 6200.0,
+                _ => 4000.0,
             },
         }
     }
@@ -544,6 +552,8 @@ fn parts(band: u8, squares: u8, second: bool) -> Vec<(u8, u8)> {
         (squares, 2),
         (squares, 4),
         (squares, band),
+        (2 * band, 2 * band),
+        (squares, 2 * band),
     ]
 }
 
