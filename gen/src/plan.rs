@@ -82,6 +82,8 @@ pub struct Step {
     pub memory_bytes: u64,
     /// Bytes of its files. An estimate.
     pub disk_bytes: u64,
+    /// What solving and writing it takes of one processor core, in nanoseconds. An estimate.
+    pub nanoseconds: u64,
 }
 
 /// The materials to build, in order, and what that takes.
@@ -186,6 +188,11 @@ impl Plan {
                 disk_bytes: metrics.iter().fold(0, |n: u64, &m| {
                     n.saturating_add(disk_bytes(positions, slices, m))
                 }),
+                nanoseconds: positions.saturating_mul(nanoseconds(
+                    variant,
+                    effort.distances,
+                    king_run,
+                )),
             });
         }
         let mut plan = Self {
@@ -200,6 +207,22 @@ impl Plan {
             plan.steps[i].memory_bytes = bytes;
         }
         Ok(plan)
+    }
+
+    /// The same with tables under the draw limits beside the others.
+    #[must_use]
+    pub fn with_limits(mut self) -> Self {
+        let memory = self.profile_under_limits(&vec![true; self.steps.len()]);
+        for (step, memory) in self.steps.iter_mut().zip(memory) {
+            let slices = step.material.sides().len() as u64;
+            let disk = disk_bytes(step.positions, slices, Metric::Dtz);
+            step.memory_bytes = step.memory_bytes.max(memory);
+            step.disk_bytes = step.disk_bytes.saturating_add(disk);
+            let more = step.positions.saturating_mul(LIMITS_NANOSECONDS);
+            step.nanoseconds = step.nanoseconds.saturating_add(more);
+        }
+        self.metrics.push(Metric::Dtz);
+        self
     }
 
     /// Exactly the materials given, which must be canonical and in order.
@@ -288,6 +311,28 @@ impl Plan {
         profile.into_iter().max().unwrap_or(0)
     }
 
+    /// Bytes of memory at each step under the draw limits, those marked `needed` being solved or
+    /// read: a byte for each value that is kept, and what the solver takes. An estimate.
+    #[must_use]
+    pub fn profile_under_limits(&self, needed: &[bool]) -> Vec<u64> {
+        let last = self.last_uses(needed);
+        let mut freed: Vec<u64> = vec![0; self.steps.len()];
+        let mut kept: u64 = 0;
+        let mut profile = Vec::with_capacity(self.steps.len());
+        for (i, s) in self.steps.iter().enumerate() {
+            if !needed[i] {
+                profile.push(BASE_BYTES);
+                continue;
+            }
+            kept = kept.saturating_add(s.positions);
+            let work = s.work_bytes.saturating_add(4 * s.slice_positions);
+            profile.push(kept.saturating_add(work).saturating_add(BASE_BYTES));
+            freed[last[i]] = freed[last[i]].saturating_add(s.positions);
+            kept = kept.saturating_sub(freed[i]);
+        }
+        profile
+    }
+
     /// Bytes of the values of a material of the plan in memory, 0 for others.
     #[must_use]
     pub fn value_bytes(&self, material: Material) -> u64 {
@@ -309,6 +354,13 @@ impl Plan {
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.steps.iter().map(|s| s.memory_bytes).max().unwrap_or(0)
+    }
+    /// Seconds that the build takes with its threads on processors that are otherwise idle, like
+    /// those of docs/results.md. An estimate.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        let all: f64 = self.steps.iter().map(|s| s.nanoseconds as f64).sum();
+        all / 1e9 / self.threads as f64
     }
     /// Bytes of all files together. An estimate.
     #[must_use]
@@ -335,6 +387,22 @@ pub fn value_bytes(positions: u64, distances: bool) -> u64 {
         wld
     }
 }
+
+/// What one core takes for a position on average, compression and writing included, in
+/// nanoseconds; as measured (docs/results.md), rounded.
+const fn nanoseconds(variant: Variant, distances: bool, king_run: bool) -> u64 {
+    let large = variant.rules().geometry.squares() > 32;
+    match (king_run, distances, large) {
+        (true, _, _) => 600,
+        (false, true, false) => 1200,
+        (false, true, true) => 1500,
+        (false, false, false) => 100,
+        (false, false, true) => 150,
+    }
+}
+
+/// What a position under the draw limits takes beside that, in nanoseconds.
+const LIMITS_NANOSECONDS: u64 = 1500;
 
 /// What the program takes before it solves anything, in bytes.
 const BASE_BYTES: u64 = 16 << 20;

@@ -1,7 +1,10 @@
 //! `dambase plan`: what a build would do and take.
 
+use std::time::Duration;
+
 use clap::Args;
 use dambase_gen::plan::{Plan, Step};
+use dambase_rules::LimitSet;
 use dambase_tables::Metric;
 use serde::Serialize;
 
@@ -18,7 +21,7 @@ Examples:
 /// Show what a build would solve, in order, and the memory and disk it would take
 ///
 /// Positions are those of all stored slices (both sides to move, or one where both sides have
-/// the same). Memory and disk are estimates.
+/// the same). Memory, disk and time are estimates.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PlanCommand {
@@ -40,6 +43,8 @@ struct StepJson<'a> {
     positions: u64,
     memory_bytes: u64,
     disk_bytes: u64,
+    /// Of one processor core.
+    seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -53,11 +58,16 @@ struct TotalJson<'a> {
     positions: u128,
     memory_bytes: u64,
     disk_bytes: u64,
+    /// With the threads of the build.
+    seconds: f64,
 }
 
 impl PlanCommand {
     pub(super) fn run(self) -> Outcome {
-        let plan = self.selection.plan(self.code.variant)?;
+        let mut plan = self.selection.plan(self.code.variant)?;
+        if self.selection.under_limits() && !LimitSet::of(plan.variant).is_empty() {
+            plan = plan.with_limits();
+        }
         let mut out = Output::new();
         if self.json {
             json(&plan, &mut out)?;
@@ -66,6 +76,12 @@ impl PlanCommand {
         }
         out.flush()
     }
+}
+
+/// A time for people.
+fn time(seconds: f64) -> String {
+    let whole = Duration::from_secs((seconds.ceil() as u64).max(1));
+    humantime::format_duration(whole).to_string()
 }
 
 fn metrics(plan: &Plan) -> Vec<&'static str> {
@@ -83,6 +99,7 @@ fn json(plan: &Plan, out: &mut Output) -> Result<(), Failure> {
             positions: s.positions,
             memory_bytes: s.memory_bytes,
             disk_bytes: s.disk_bytes,
+            seconds: s.nanoseconds as f64 / 1e9,
         })?;
     }
     out.json(&TotalJson {
@@ -94,6 +111,7 @@ fn json(plan: &Plan, out: &mut Output) -> Result<(), Failure> {
         positions: plan.positions(),
         memory_bytes: plan.memory_bytes(),
         disk_bytes: plan.disk_bytes(),
+        seconds: plan.seconds(),
     })
 }
 
@@ -108,7 +126,7 @@ fn text(plan: &Plan, out: &mut Output) -> Result<(), Failure> {
         out.line(line(s, width))?;
     }
     out.line(format!(
-        "{} materials, {} positions{}, metrics {}; about {} of memory and {} of disk",
+        "{} materials, {} positions{}, metrics {}; about {} of memory, {} of disk and {}",
         plan.steps.len(),
         grouped(plan.positions()),
         if plan.king_run {
@@ -119,6 +137,7 @@ fn text(plan: &Plan, out: &mut Output) -> Result<(), Failure> {
         metrics(plan).join(","),
         size(plan.memory_bytes()),
         size(plan.disk_bytes()),
+        time(plan.seconds()),
     ))
 }
 

@@ -72,7 +72,7 @@ impl Builder<'_> {
         let absent: Vec<_> = there.iter().map(Option::is_none).collect();
         let needed = self.plan.needed(&absent);
         let last = self.plan.last_uses(&needed);
-        self.check_memory(&needed, &last)?;
+        self.check_memory(&needed)?;
         let missing = steps.iter().zip(&absent).filter(|(_, a)| **a);
         let positions = missing.map(|(s, _)| s.positions).sum();
         let built = absent.iter().filter(|&&a| a).count();
@@ -162,22 +162,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Refuses what does not fit into memory: a byte for each value that is kept, and what the
-    /// solver takes. An estimate.
-    fn check_memory(&self, needed: &[bool], last: &[usize]) -> Result<(), Error> {
-        let steps = &self.plan.steps;
-        let (mut kept, mut most) = (0_u64, 0);
-        for (i, s) in steps.iter().enumerate() {
-            if !needed[i] {
-                continue;
-            }
-            kept += s.positions;
-            let work = s.work_bytes.saturating_add(4 * s.slice_positions);
-            most = kept.saturating_add(work).max(most);
-            let freed = (0..=i).filter(|&j| needed[j] && last[j] == i);
-            kept -= freed.map(|j| steps[j].positions).sum::<u64>().min(kept);
-        }
-        let needed = most.saturating_add(16 << 20);
+    /// Refuses what does not fit into memory.
+    fn check_memory(&self, needed: &[bool]) -> Result<(), Error> {
+        let profile = self.plan.profile_under_limits(needed);
+        let needed = profile.into_iter().max().unwrap_or(0);
         if needed > self.options.memory {
             return Err(Error::Memory {
                 needed,
