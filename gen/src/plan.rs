@@ -394,15 +394,14 @@ const fn nanoseconds(variant: Variant, distances: bool, king_run: bool) -> u64 {
     let large = variant.rules().geometry.squares() > 32;
     match (king_run, distances, large) {
         (true, _, _) => 600,
-        (false, true, false) => 1200,
-        (false, true, true) => 1500,
-        (false, false, false) => 100,
-        (false, false, true) => 150,
+        (false, true, _) => 1400,
+        (false, false, false) => 160,
+        (false, false, true) => 240,
     }
 }
 
 /// What a position under the draw limits takes beside that, in nanoseconds.
-const LIMITS_NANOSECONDS: u64 = 1500;
+const LIMITS_NANOSECONDS: u64 = 1200;
 
 /// What the program takes before it solves anything, in bytes.
 const BASE_BYTES: u64 = 16 << 20;
