@@ -360,6 +360,11 @@ fn write_table(
         let slice = slice::write(&source, &context, options, &mut out)?;
         header.slices.push(slice);
     }
+    finish(path, header, out)
+}
+
+/// Writes the header of a file whose sections are written.
+fn finish(path: &Path, mut header: Header, mut out: Output) -> Result<Header> {
     header.file_bytes = out.position;
     out.seek(0)?;
     let bytes = header.to_bytes();

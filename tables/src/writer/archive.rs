@@ -11,6 +11,7 @@ use crate::format::header::{Codec, Header, Section, SliceHeader};
 use crate::output::Output;
 use crate::reader::Table;
 
+use super::finish;
 use super::slice::section;
 
 /// How a slice goes into an archive.
@@ -104,14 +105,7 @@ pub fn write_archive(path: impl AsRef<Path>, table: &Table) -> Result<Header> {
             }
         }
     }
-    header.file_bytes = out.position;
-    out.seek(0)?;
-    let bytes = header.to_bytes();
-    // What cannot be read again must not be written.
-    let header = Header::parse(path, &bytes, header.file_bytes)?;
-    out.write(&bytes)?;
-    out.finish()?;
-    Ok(header)
+    finish(path, header, out)
 }
 
 struct Encode<'a>(&'a Table, &'a SliceHeader);

@@ -81,16 +81,7 @@ pub fn encode<R: Ruleset>(
     values: &WldArray,
     limits: Limits,
 ) -> Option<Encoded> {
-    let geometry = R::RULES.geometry;
-    let index = Index::<R::Bits>::new(geometry, material).ok()?;
-    let source = Source {
-        rule: Rule::of::<R>(),
-        geometry: R::RULES.geometry,
-        index,
-        side,
-        values,
-        start: most_frequent(values),
-    };
+    let source = source::<R>(material, side, values)?;
     let shape = choose_shape(&source, limits)?;
     encode_with(&source, shape)
 }
@@ -103,16 +94,23 @@ pub fn encode_shaped<R: Ruleset>(
     values: &WldArray,
     shape: Shape,
 ) -> Option<Encoded> {
-    let index = Index::<R::Bits>::new(R::RULES.geometry, material).ok()?;
-    let source = Source {
+    let source = source::<R>(material, side, values)?;
+    encode_with(&source, shape)
+}
+
+fn source<R: Ruleset>(
+    material: Material,
+    side: Side,
+    values: &WldArray,
+) -> Option<Source<'_, R::Bits>> {
+    Some(Source {
         rule: Rule::of::<R>(),
         geometry: R::RULES.geometry,
-        index,
+        index: Index::new(R::RULES.geometry, material).ok()?,
         side,
         values,
         start: most_frequent(values),
-    };
-    encode_with(&source, shape)
+    })
 }
 
 /// The value that most of a sample have.
