@@ -360,7 +360,7 @@ pub struct Tile<'a, W> {
 }
 
 /// One row of a tile: the number it has, its references, and what exists of it. References are
-/// numbers of rows, the first of which is 1, or [`NO_ROW`].
+/// numbers of rows, the first of which is 1, or `NO_ROW`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<W> {
     /// The place inside the chunk, from 0.

@@ -4,7 +4,7 @@
 //! board, times all squares of a third piece, which make the rows. A row is predicted from the
 //! rows beside it in the tile; one decision says whether it is just as predicted, otherwise its
 //! squares are coded one by one with static probabilities that depend on the prediction around
-//! them ([`model`]), by a binary range coder ([`coder`]). Positions in which the side to move must
+//! them (`model`), by a binary range coder (`coder`). Positions in which the side to move must
 //! capture are not coded ([`captures`]). docs/format.md states all of it for readers in other
 //! languages.
 
