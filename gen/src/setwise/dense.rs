@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn codes_lead_back() {
-        let codes: Vec<u8> = (0..61).map(|i| (i * i + i / 7) % 3).collect();
+        let codes: Vec<u8> = (0..61_u32).map(|i| ((i * i + i / 7) % 3) as u8).collect();
         for start in 0..9 {
             for parts in [[1, 2], [3, 7], [5, 40], [0, 60]] {
                 let array = SharedArray::new(start + 61);
