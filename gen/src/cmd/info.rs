@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::failure::{Failure, Outcome, chain};
 use super::json::NoRunsJson;
 use super::output::Output;
+use super::position::plies;
 use super::{grouped, size};
 
 const EXAMPLES: &str = "\
@@ -311,7 +312,7 @@ fn one(path: &Path, h: &Header, out: &mut Output) -> Outcome {
             ),
         )?;
         if let Some(l) = t.longest_win {
-            field("", format!("longest win {} plies", l.plies))?;
+            field("", format!("longest win {}", plies(l.plies.0)))?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::failure::{Failure, Outcome, chain};
 use super::json::{ErrorJson, MoveJson, RuleJson};
 use super::output::Output;
-use super::position::{self, CLOCK_HELP, describe, ruled, verdict};
+use super::position::{self, CLOCK_HELP, describe, plies, ruled, verdict};
 use super::{Code, Directories, table_help};
 
 const EXAMPLES: &str = "\
@@ -147,16 +147,16 @@ impl LineCommand {
             let dots = if white { "." } else { "..." };
             let left = s
                 .dtw
-                .map_or_else(String::new, |d| format!("{d} plies left"));
+                .map_or_else(String::new, |d| format!("{} left", plies(d)));
             out.line(format!(
                 "  {number:>3}{dots:<3} {:<24} {left}",
                 describe(&s.made)
             ))?;
         }
         out.line(format!(
-            "{} after {} plies: {}",
+            "{} after {}: {}",
             line.last.fen(),
-            steps.len(),
+            plies(steps.len() as u64),
             line.end.reason()
         ))?;
         out.flush()
@@ -281,9 +281,9 @@ impl LineCommand {
             ))?;
         }
         out.line(format!(
-            "{} after {} plies: {reason}",
+            "{} after {}: {reason}",
             line.last.fen(),
-            steps.len()
+            plies(steps.len() as u64)
         ))?;
         out.flush()
     }

@@ -52,6 +52,12 @@ pub(super) fn describe(m: &MoveJson) -> String {
     text
 }
 
+/// A number of plies in words.
+pub(super) fn plies(n: impl Into<u64>) -> String {
+    let n = n.into();
+    format!("{n} {}", if n == 1 { "ply" } else { "plies" })
+}
+
 /// A value in words.
 pub(super) fn verdict(wld: Wld, dtw: Option<u16>) -> String {
     let verb = match wld {
@@ -62,8 +68,7 @@ pub(super) fn verdict(wld: Wld, dtw: Option<u16>) -> String {
     match dtw {
         Some(0) if wld == Wld::Win => "has won".to_owned(),
         Some(0) => "has lost".to_owned(),
-        Some(1) => format!("{verb} in 1 ply"),
-        Some(n) => format!("{verb} in {n} plies"),
+        Some(n) => format!("{verb} in {}", plies(n)),
         None => verb.to_owned(),
     }
 }
@@ -74,7 +79,6 @@ pub(super) fn ruled(wld: Wld, dtw: Option<u16>, rule: Option<&Verdict>) -> Strin
     let Some(rule) = rule else {
         return plain;
     };
-    let plies = |n: u16| format!("{n} {}", if n == 1 { "ply" } else { "plies" });
     let name = rule.limit.unwrap_or("");
     match (rule.value, rule.limit, rule.left) {
         (RuleValue::CursedWin | RuleValue::BlessedLoss, _, _) => {
