@@ -11,11 +11,20 @@ use super::failure::{Failure, Outcome, chain};
 use super::output::Output;
 use super::{Code, Directory, selection, size, stop};
 
+const PACK_EXAMPLES: &str = "\
+Examples:
+  dambase pack english --to packed";
+
+const UNPACK_EXAMPLES: &str = "\
+Examples:
+  dambase unpack english --dir packed --to unpacked";
+
 /// Make an archive of the tables of a code, for keeping or sending
 ///
 /// Of each table of wins, losses and draws the archive has one side to move only, in large chunks.
 /// Other tables are copied. Look-ups need the tables that `dambase unpack` makes of it.
 #[derive(Debug, Args)]
+#[command(after_help = PACK_EXAMPLES)]
 pub(super) struct Pack {
     #[command(flatten)]
     common: Common,
@@ -26,6 +35,7 @@ pub(super) struct Pack {
 /// The side to move that the archive lacks follows from the other one and from smaller materials. All
 /// values come out as they were, and the counts in the headers are compared.
 #[derive(Debug, Args)]
+#[command(after_help = UNPACK_EXAMPLES)]
 pub(super) struct Unpack {
     #[command(flatten)]
     common: Common,
