@@ -27,6 +27,8 @@ pub struct Rows {
     filled: usize,
     /// The value of all rows, which are not filled in then.
     uniform: Option<u8>,
+    /// The board whose surroundings `bytes` has.
+    board: Option<Geometry>,
 }
 
 impl Rows {
@@ -38,6 +40,7 @@ impl Rows {
             bytes: Box::new(Spread::new()),
             filled: 0,
             uniform: None,
+            board: None,
         }
     }
     /// How many rows are decoded; further ones hold no values.
@@ -310,6 +313,11 @@ impl SliceDecoder {
         last: u16,
         out: &mut Rows,
     ) {
+        // What is off one board may be a square of another.
+        if out.board != Some(self.geometry) {
+            *out.bytes = Spread::new();
+            out.board = Some(self.geometry);
+        }
         let Rows {
             rows,
             bytes: spread,
