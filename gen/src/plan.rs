@@ -277,20 +277,37 @@ impl Plan {
     /// Bytes of memory at each step if the values of those marked `needed` are in memory from then
     /// on as long as something rests on them, and those marked `absent` are solved.
     fn memory_profile(&self, needed: &[bool], absent: &[bool]) -> Vec<u64> {
+        let work = |i: usize| {
+            if absent[i] {
+                self.steps[i].work_bytes
+            } else {
+                0
+            }
+        };
+        self.profile(needed, &|i| self.steps[i].value_bytes, &work)
+    }
+
+    /// Bytes of memory at each step if what `kept` says of those marked `needed` stays as long as
+    /// something rests on it, and each takes what `work` says besides.
+    fn profile(
+        &self,
+        needed: &[bool],
+        kept: &dyn Fn(usize) -> u64,
+        work: &dyn Fn(usize) -> u64,
+    ) -> Vec<u64> {
         let last = self.last_uses(needed);
         let mut freed: Vec<u64> = vec![0; self.steps.len()];
-        let mut kept: u64 = 0;
+        let mut now: u64 = 0;
         let mut profile = Vec::with_capacity(self.steps.len());
-        for (i, s) in self.steps.iter().enumerate() {
-            if !needed[i] {
+        for (i, &needed) in needed.iter().enumerate() {
+            if !needed {
                 profile.push(BASE_BYTES);
                 continue;
             }
-            kept = kept.saturating_add(s.value_bytes);
-            let work = if absent[i] { s.work_bytes } else { 0 };
-            profile.push(kept.saturating_add(work).saturating_add(BASE_BYTES));
-            freed[last[i]] = freed[last[i]].saturating_add(s.value_bytes);
-            kept = kept.saturating_sub(freed[i]);
+            now = now.saturating_add(kept(i));
+            profile.push(now.saturating_add(work(i)).saturating_add(BASE_BYTES));
+            freed[last[i]] = freed[last[i]].saturating_add(kept(i));
+            now = now.saturating_sub(freed[i]);
         }
         profile
     }
@@ -315,22 +332,12 @@ impl Plan {
     /// read: a byte for each value that is kept, and what the solver takes. An estimate.
     #[must_use]
     pub fn profile_under_limits(&self, needed: &[bool]) -> Vec<u64> {
-        let last = self.last_uses(needed);
-        let mut freed: Vec<u64> = vec![0; self.steps.len()];
-        let mut kept: u64 = 0;
-        let mut profile = Vec::with_capacity(self.steps.len());
-        for (i, s) in self.steps.iter().enumerate() {
-            if !needed[i] {
-                profile.push(BASE_BYTES);
-                continue;
-            }
-            kept = kept.saturating_add(s.positions);
-            let work = s.work_bytes.saturating_add(4 * s.slice_positions);
-            profile.push(kept.saturating_add(work).saturating_add(BASE_BYTES));
-            freed[last[i]] = freed[last[i]].saturating_add(s.positions);
-            kept = kept.saturating_sub(freed[i]);
-        }
-        profile
+        let work = |i: usize| {
+            let s = &self.steps[i];
+            s.work_bytes
+                .saturating_add(s.slice_positions.saturating_mul(4))
+        };
+        self.profile(needed, &|i| self.steps[i].positions, &work)
     }
 
     /// Bytes of the values of a material of the plan in memory, 0 for others.

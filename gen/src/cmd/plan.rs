@@ -18,7 +18,7 @@ Examples:
   dambase plan english --pieces 6 --metric wld
   dambase plan international --only KKMvKM --json";
 
-/// Show what a build would solve, in order, and the memory and disk it would take
+/// Show what a build would solve, in order, and the memory, disk and time it would take
 ///
 /// Positions are those of all stored slices (both sides to move, or one where both sides have
 /// the same). Memory, disk and time are estimates.
