@@ -3,52 +3,14 @@
 
 mod common;
 
-use std::fs;
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-use common::{build, data, value};
-use dambase_gen::{Solved, Store};
+use common::files::tables;
+use common::{data, value};
+use dambase_gen::Store;
 use dambase_probe::{LineEnd, Side, Tablebase, Value, Wld};
 use dambase_rules::position::Run;
-use dambase_rules::{Position, Ruleset, Variant, WithRuleset};
-use dambase_tables::{Index, Metric, WriteOptions, table_path, write_dtw, write_wld};
+use dambase_rules::{Position, Variant};
+use dambase_tables::Index;
 use serde_json::Value as Json;
-
-/// Writes both tables of a material.
-struct Write<'a>(&'a Path, &'a Solved);
-
-impl WithRuleset for Write<'_> {
-    type Output = ();
-    fn run<R: Ruleset>(self) {
-        let Self(dir, solved) = self;
-        let path = |metric| table_path(dir, R::VARIANT, solved.material, metric);
-        fs::create_dir_all(path(Metric::Wld).parent().unwrap()).unwrap();
-        let options = WriteOptions {
-            level: 3,
-            ..WriteOptions::default()
-        };
-        let wld: Vec<_> = solved.wld.iter().collect();
-        write_wld::<R>(&path(Metric::Wld), solved.material, &wld, &options).unwrap();
-        let dtw: Vec<_> = solved.dtw.iter().flatten().collect();
-        write_dtw::<R>(&path(Metric::Dtw), solved.material, &dtw, &options).unwrap();
-    }
-}
-
-/// Builds, writes and opens all tables of a code.
-fn tables(variant: Variant, pieces: u8) -> (Store, tempfile::TempDir, Tablebase) {
-    let store = build(variant, pieces, true);
-    let dir = tempfile::tempdir().unwrap();
-    for m in store.materials() {
-        variant.with(Write(dir.path(), store.get(m).unwrap()));
-    }
-    let tb = Tablebase::open(variant, [dir.path()]).unwrap();
-    assert!(tb.issues().is_empty());
-    let coverage = tb.coverage();
-    let complete = [coverage.complete_wld(), coverage.complete_dtw()];
-    assert_eq!(complete, [pieces; 2], "{variant}");
-    (store, dir, tb)
-}
 
 /// Every `step`th position of every material, for both sides to move, mirrored materials too.
 fn each_position(variant: Variant, store: &Store, step: usize, mut f: impl FnMut(&Position)) {
@@ -202,95 +164,4 @@ fn three_pieces_of_every_code() {
         samples(variant, &tb, 3);
         longest(variant, &store, &tb);
     }
-}
-
-/// Sixteen threads ask for positions of many codes at random, with caches too small for the tables,
-/// and compare every answer with the solver's. Caches stay within their bounds, and the process does
-/// not grow.
-fn soak(duration: Duration) {
-    const THREADS: u64 = 16;
-    const CACHE: u64 = 1 << 16;
-    let codes = Variant::ALL.iter().filter(|v| v.is_code());
-    let bases: Vec<_> = codes
-        .map(|&v| (v, tables(v, if v == Variant::English { 3 } else { 2 })))
-        .collect();
-    for (_, (_, _, tb)) in &bases {
-        tb.set_cache_bytes(CACHE);
-    }
-    let end = Instant::now() + duration;
-    let work = |thread: u64, until: Instant| {
-        let mut scratch = dambase_probe::Scratch::new();
-        let mut numbers = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(thread + 1);
-        let mut below = |n: u64| {
-            numbers ^= numbers << 13;
-            numbers ^= numbers >> 7;
-            numbers ^= numbers << 17;
-            numbers % n
-        };
-        let mut asked = 0_u64;
-        while Instant::now() < until {
-            let (variant, (store, _, tb)) = &bases[below(bases.len() as u64) as usize];
-            let materials = store.materials();
-            let material = materials[below(materials.len() as u64) as usize];
-            let index = Index::<u128>::new(variant.rules().geometry, material).unwrap();
-            for _ in 0..64 {
-                let board = index.board(below(index.positions()));
-                let side = Side::BOTH[below(2) as usize];
-                let Ok(p) = Position::new(*variant, board, side, [Run::NONE; 2]) else {
-                    continue;
-                };
-                let wanted = value(*variant, store, p.board(), side);
-                let got = tb.probe_with(&p, &mut scratch).unwrap();
-                assert_eq!(got, wanted, "{variant} {}", p.fen());
-                let wld = tb.probe_wld_with(&p, &mut scratch).unwrap();
-                assert_eq!(wld, wanted.wld(), "{variant} {}", p.fen());
-                asked += 1;
-            }
-            assert!(tb.cache_bytes() <= CACHE, "{variant}: {}", tb.cache_bytes());
-        }
-        asked
-    };
-    let all = |until| {
-        std::thread::scope(|s| {
-            let threads: Vec<_> = (0..THREADS)
-                .map(|t| {
-                    s.spawn({
-                        let work = &work;
-                        move || work(t, until)
-                    })
-                })
-                .collect();
-            threads.into_iter().map(|t| t.join().unwrap()).sum::<u64>()
-        })
-    };
-    // What is taken once is there after a first tenth.
-    let mut asked = all(Instant::now() + duration / 10);
-    let before = resident();
-    asked += all(end);
-    let after = resident();
-    assert!(asked > 10_000, "{asked} positions");
-    if let (Some(before), Some(after)) = (before, after) {
-        assert!(
-            after < before + (16 << 20),
-            "grew from {before} to {after} bytes"
-        );
-    }
-}
-
-/// Bytes of memory of this process, where the system tells.
-fn resident() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * 4096)
-}
-
-#[test]
-fn sixteen_threads_at_random() {
-    soak(Duration::from_secs(20));
-}
-
-#[test]
-#[ignore = "slow: cargo test --release -p dambase-gen --test probe_truth -- --ignored"]
-fn sixteen_threads_at_random_for_an_hour() {
-    soak(Duration::from_secs(3600));
 }

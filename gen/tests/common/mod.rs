@@ -1,6 +1,8 @@
 //! Builds in memory and reads of the truth files.
 #![allow(dead_code)]
 
+pub(crate) mod files;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
