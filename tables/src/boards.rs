@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use dambase_rules::{Bits, Board};
 
+use crate::codec::context::Kind;
 use crate::index::Index;
 
 /// The squares above `s`, as far as the word goes.
@@ -52,23 +53,63 @@ fn following<W: Bits>(set: W, free: W) -> Option<W> {
     }
 }
 
+/// The squares to which the lowest of `set` goes from where it stands, one after the other, while
+/// the others stand still; at most `most`.
+#[inline(always)]
+fn lane<W: Bits>(set: W, free: W, most: u64) -> W {
+    let mut lane = free & !W::below(set.first());
+    let others = set.without_first();
+    if !others.is_empty() {
+        lane &= W::below(others.first());
+    }
+    match u32::try_from(most) {
+        Ok(most) if most < lane.count() => lowest(lane, most).unwrap_or(lane),
+        _ => lane,
+    }
+}
+
 impl<W: Bits> Index<W> {
     /// Calls `f(men_rank, [white men, black men])` for the men placements of a range of ranks,
     /// in order. Stops at [`Self::men_placements`].
     pub fn for_each_men(&self, ranks: Range<u64>, mut f: impl FnMut(u64, [W; 2])) {
+        self.for_each_men_lane(ranks, |rank, [white, others], lane| {
+            if lane.is_empty() {
+                return f(rank, [white, others]);
+            }
+            for (rank, s) in (rank..).zip(lane.squares()) {
+                f(rank, [white, others | W::bit(s)]);
+            }
+        });
+    }
+
+    /// Calls `f(men_rank, [white men, black men without the lowest], squares of that one)` for
+    /// the men placements of a range of ranks, in order: one after the other with each square.
+    /// Without black men there are no squares, and each placement stands for itself.
+    fn for_each_men_lane(&self, ranks: Range<u64>, mut f: impl FnMut(u64, [W; 2], W)) {
         let end = ranks.end.min(self.men_placements());
         if ranks.start >= end {
             return;
         }
+        let last = W::below((self.squares - self.per_row) as u8);
         let mut men = self.men(ranks.start);
         let mut rank = ranks.start;
         loop {
-            f(rank, men);
-            rank += 1;
+            let [white, black] = men;
+            let mut at = men;
+            if black.is_empty() {
+                f(rank, men, W::EMPTY);
+                rank += 1;
+            } else {
+                let lane = lane(black, last & !white, end - rank);
+                let others = black.without_first();
+                f(rank, [white, others], lane);
+                rank += u64::from(lane.count());
+                at = [white, others | W::bit(lane.last())];
+            }
             if rank == end {
                 return;
             }
-            men = self.men_after(men);
+            men = self.men_after(at);
         }
     }
 
@@ -106,34 +147,52 @@ impl<W: Bits> Index<W> {
     /// ranks, in order, among the squares free of `men`. Stops at [`Self::king_space`].
     #[inline]
     pub fn for_each_kings(&self, men: W, ranks: Range<u64>, mut f: impl FnMut(u64, [W; 2])) {
+        let white = self.material.kings[0] > 0;
+        self.for_each_king_lane(men, ranks, |rank, others, lane| {
+            if lane.is_empty() {
+                return f(rank, others);
+            }
+            for (rank, s) in (rank..).zip(lane.squares()) {
+                let [mut w, mut b] = others;
+                *(if white { &mut w } else { &mut b }) |= W::bit(s);
+                f(rank, [w, b]);
+            }
+        });
+    }
+
+    /// Calls `f(king_rank, kings without the lowest white one, squares of that one)` for the king
+    /// placements of a range of ranks, in order: one after the other with each square. Without
+    /// white kings it is the lowest black one, and without any there are no squares.
+    #[inline]
+    fn for_each_king_lane(&self, men: W, ranks: Range<u64>, mut f: impl FnMut(u64, [W; 2], W)) {
         let end = ranks.end.min(self.king_space());
         if ranks.start >= end {
             return;
         }
         let squares = W::from_wide(u128::MAX >> (128 - self.squares));
         let free = squares & !men;
-        let white_kings = u32::from(self.material.kings[0]);
+        let [white_kings, black_kings] = self.material.kings.map(u32::from);
         let [mut white, mut black] = self.kings(men, ranks.start);
         let mut rank = ranks.start;
+        if white_kings + black_kings == 0 {
+            return f(rank, [white, black], W::EMPTY);
+        }
         loop {
-            let open = free & !black;
             if white_kings == 0 {
-                f(rank, [white, black]);
-                rank += 1;
+                let lane = lane(black, free, end - rank);
+                let others = black.without_first();
+                f(rank, [white, others], lane);
+                rank += u64::from(lane.count());
+                black = others | W::bit(lane.last());
             } else {
+                let open = free & !black;
                 loop {
-                    // The lowest white king runs up to the next one, the others stand still.
+                    let lane = lane(white, open, end - rank);
                     let others = white.without_first();
-                    let mut lane = open & !W::below(white.first());
-                    if !others.is_empty() {
-                        lane &= W::below(others.first());
-                    }
-                    for s in lane.squares() {
-                        f(rank, [others | W::bit(s), black]);
-                        rank += 1;
-                        if rank == end {
-                            return;
-                        }
+                    f(rank, [others, black], lane);
+                    rank += u64::from(lane.count());
+                    if rank == end {
+                        return;
                     }
                     match following(others | W::bit(lane.last()), open) {
                         Some(next) => white = next,
@@ -157,18 +216,51 @@ impl<W: Bits> Index<W> {
     /// placement to the next instead of unranking each. Stops at [`Self::positions`].
     #[inline]
     pub fn for_each_board(&self, indices: Range<u64>, mut f: impl FnMut(u64, &Board<W>)) {
+        self.for_each_lane(indices, |index, rest, piece, lane| {
+            if lane.is_empty() {
+                return f(index, rest);
+            }
+            for (index, s) in (index..).zip(lane.squares()) {
+                let mut board = *rest;
+                *piece.set_mut(&mut board) |= W::bit(s);
+                f(index, &board);
+            }
+        });
+    }
+
+    /// Calls `f(index, board without one piece, that piece, its squares)` for the positions of a
+    /// range of indices, in order: one position after the other with each square. The piece is the
+    /// lowest of its kind: a white king, else a black one, else a black man; without any of these
+    /// there are no squares, and the board stands for itself. Stops at [`Self::positions`].
+    #[inline]
+    pub(crate) fn for_each_lane(
+        &self,
+        indices: Range<u64>,
+        mut f: impl FnMut(u64, &Board<W>, Kind, W),
+    ) {
         let space = self.king_space();
         let end = indices.end.min(self.positions());
         if indices.start >= end {
             return;
         }
+        let [white_king, _, black_king, black_man] = Kind::ALL;
+        let kings = self.material.kings;
+        if kings == [0; 2] {
+            // A king space of one: indices are men ranks.
+            self.for_each_men_lane(indices.start..end, |rank, men, lane| {
+                let kings = [W::EMPTY; 2];
+                f(rank, &Board { men, kings }, black_man, lane);
+            });
+            return;
+        }
+        let piece = if kings[0] > 0 { white_king } else { black_king };
         let men_ranks = indices.start / space..end.div_ceil(space);
         self.for_each_men(men_ranks, |men_rank, men| {
             let base = men_rank * space;
             let from = indices.start.saturating_sub(base);
             let to = (end - base).min(space);
-            self.for_each_kings(men[0] | men[1], from..to, |king_rank, kings| {
-                f(base + king_rank, &Board { men, kings });
+            self.for_each_king_lane(men[0] | men[1], from..to, |king_rank, kings, lane| {
+                f(base + king_rank, &Board { men, kings }, piece, lane);
             });
         });
     }

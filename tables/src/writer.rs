@@ -6,7 +6,7 @@ mod slice;
 use std::ops::Range;
 use std::path::Path;
 
-use dambase_rules::{Rules, Ruleset, Side, movegen, position};
+use dambase_rules::{Bits, Rules, Ruleset, Side, movegen, position};
 use rayon::prelude::*;
 
 use crate::codec::{self, Coding, Packing, TableBuilder, context};
@@ -73,6 +73,10 @@ trait Values: Sync {
     /// Appends the [`Value::code`](crate::Value::code)s of a range of indices, without distances
     /// as if these were 0; or the [`RuleValue::code`](crate::RuleValue::code)s.
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>);
+    /// The array itself, where there are no distances.
+    fn wld(&self) -> Option<&WldArray> {
+        None
+    }
 }
 
 impl Values for WldArray {
@@ -81,6 +85,9 @@ impl Values for WldArray {
     }
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
         out.extend(range.map(|i| self.get(i) as u16));
+    }
+    fn wld(&self) -> Option<&WldArray> {
+        Some(self)
     }
 }
 
@@ -227,6 +234,10 @@ enum Kind {
     Decided,
 }
 
+fn kind(capture: bool) -> Kind {
+    if capture { Kind::Capture } else { Kind::Stored }
+}
+
 /// Appends the kinds of the positions of a range of indices.
 type Kinds<'a> = dyn Fn(Side, Range<u64>, &mut Vec<Kind>) + Sync + 'a;
 
@@ -251,20 +262,30 @@ fn write<R: Ruleset>(
     }
     let index = RunIndex::<R::Bits>::new(R::RULES.geometry, scope, material)?;
     let states = index.run_states();
+    let boards = index.boards();
+    let decided = boards.positions() > 0 && position::decided::<R>(&boards.board(0)).is_some();
     let kinds = |side: Side, range: Range<u64>, out: &mut Vec<Kind>| {
-        let boards = range.start / states..range.end.div_ceil(states);
-        index.boards().for_each_board(boards, |i, board| {
-            let kind = if position::decided::<R>(board).is_some() {
-                Kind::Decided
-            } else if movegen::has_capture::<R>(board, side) {
-                Kind::Capture
-            } else {
-                Kind::Stored
-            };
-            // Captures are forced whatever the runs are.
-            let start = range.start.max(i * states);
-            let end = range.end.min((i + 1) * states);
-            out.extend(std::iter::repeat_n(kind, (end - start) as usize));
+        if decided {
+            let all = (range.end - range.start) as usize;
+            return out.extend(std::iter::repeat_n(Kind::Decided, all));
+        }
+        let placements = range.start / states..range.end.div_ceil(states);
+        boards.for_each_lane(placements, |first, rest, piece, lane| {
+            if lane.is_empty() {
+                out.push(kind(movegen::has_capture::<R>(rest, side)));
+                return;
+            }
+            let captures = context::capture_squares::<R>(rest, piece, side);
+            if states == 1 {
+                return out.extend(lane.squares().map(|s| kind(captures.has(s))));
+            }
+            for (i, s) in (first..).zip(lane.squares()) {
+                // Captures are forced whatever the runs are.
+                let start = range.start.max(i * states);
+                let end = range.end.min((i + 1) * states);
+                let kind = kind(captures.has(s));
+                out.extend(std::iter::repeat_n(kind, (end - start) as usize));
+            }
         });
     };
     let table = Header {
@@ -415,9 +436,15 @@ struct Source<'a> {
 /// A block ready to be compressed.
 struct Packed {
     bytes: Vec<u8>,
+    surveyed: Surveyed,
+}
+
+/// What is found out about a block.
+struct Surveyed {
     stats: SliceStats,
-    /// Whether no value in it is stored, so that all are free to be chosen.
-    free: bool,
+    /// The symbol of all values that are stored, and an error where they differ; nothing if none
+    /// is stored.
+    symbol: Option<std::result::Result<u16, ()>>,
 }
 
 impl Source<'_> {
@@ -425,16 +452,66 @@ impl Source<'_> {
         self.values.len().div_ceil(self.block_positions.into())
     }
 
+    fn range(&self, block: u64) -> Range<u64> {
+        let start = block * u64::from(self.block_positions);
+        start..(start + u64::from(self.block_positions)).min(self.values.len())
+    }
+
+    fn kinds(&self, range: Range<u64>) -> Vec<Kind> {
+        let mut kinds = Vec::with_capacity((range.end - range.start) as usize);
+        (self.kinds)(self.side, range, &mut kinds);
+        kinds
+    }
+
+    /// Counts the values of a block of `values`, which are those of the slice, without packing
+    /// them.
+    fn survey(&self, values: &WldArray, block: u64) -> Surveyed {
+        let range = self.range(block);
+        let kinds = self.kinds(range.clone());
+        let packed = &values.packed()[(range.start / 4) as usize..range.end.div_ceil(4) as usize];
+        let mut counts = [0; 2];
+        let mut words = packed.chunks_exact(8);
+        let count = |word: u64, bit: u64| u64::from((word & bit).count_ones());
+        for word in &mut words {
+            let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+            counts[0] += count(word, 0x5555_5555_5555_5555);
+            counts[1] += count(word, 0xaaaa_aaaa_aaaa_aaaa);
+        }
+        for &byte in words.remainder() {
+            counts[0] += count(byte.into(), 0x55);
+            counts[1] += count(byte.into(), 0xaa);
+        }
+        let mut seen = 0_u8;
+        for (i, kind) in range.clone().zip(&kinds) {
+            let stored = u8::from(*kind == Kind::Stored);
+            seen |= stored << values.get(i) as u8;
+        }
+        let positions = range.end - range.start;
+        Surveyed {
+            stats: SliceStats {
+                positions,
+                wins: counts[0],
+                losses: counts[1],
+                draws: positions - counts[0] - counts[1],
+                captures: count_of(&kinds, Kind::Capture),
+                decided: count_of(&kinds, Kind::Decided),
+                ..SliceStats::default()
+            },
+            symbol: match seen.count_ones() {
+                0 => None,
+                1 => Some(Ok(seen.trailing_zeros() as u16)),
+                _ => Some(Err(())),
+            },
+        }
+    }
+
     /// Counts the values of a block and packs them; captures and decided positions take the value
     /// in front of them.
     fn pack(&self, block: u64) -> Result<Packed> {
-        let start = block * u64::from(self.block_positions);
-        let end = (start + u64::from(self.block_positions)).min(self.values.len());
-        let n = (end - start) as usize;
-        let mut symbols = Vec::with_capacity(n);
+        let Range { start, end } = self.range(block);
+        let mut symbols = Vec::with_capacity((end - start) as usize);
         self.values.codes(start..end, &mut symbols);
-        let mut kinds = Vec::with_capacity(n);
-        (self.kinds)(self.side, start..end, &mut kinds);
+        let kinds = self.kinds(start..end);
 
         // Draws, wins, losses, cursed wins, blessed losses.
         let mut counts = [0_u64; 5];
@@ -471,7 +548,6 @@ impl Source<'_> {
             }
             *s = previous;
         }
-        let count = |kind| kinds.iter().filter(|&&k| k == kind).count() as u64;
         let best = |l: Option<(u16, u64)>| {
             l.filter(|_| self.coding != Coding::Wld)
                 .map(|(plies, index)| Longest {
@@ -479,24 +555,32 @@ impl Source<'_> {
                     index,
                 })
         };
+        let bytes = packed(self.coding.packing(), &symbols);
+        let symbol = first.map(|_| codec::constant(self.coding.packing(), &bytes).ok_or(()));
         Ok(Packed {
-            bytes: packed(self.coding.packing(), &symbols),
-            stats: SliceStats {
-                positions: end - start,
-                draws: counts[0],
-                wins: counts[1],
-                losses: counts[2],
-                cursed_wins: counts[3],
-                blessed_losses: counts[4],
-                captures: count(Kind::Capture),
-                decided: count(Kind::Decided),
-                longest_win: best(longest[0]),
-                longest_loss: best(longest[1]),
-                no_runs,
+            bytes,
+            surveyed: Surveyed {
+                symbol,
+                stats: SliceStats {
+                    positions: end - start,
+                    draws: counts[0],
+                    wins: counts[1],
+                    losses: counts[2],
+                    cursed_wins: counts[3],
+                    blessed_losses: counts[4],
+                    captures: count_of(&kinds, Kind::Capture),
+                    decided: count_of(&kinds, Kind::Decided),
+                    longest_win: best(longest[0]),
+                    longest_loss: best(longest[1]),
+                    no_runs,
+                },
             },
-            free: first.is_none(),
         })
     }
+}
+
+fn count_of(kinds: &[Kind], kind: Kind) -> u64 {
+    kinds.iter().filter(|&&k| k == kind).count() as u64
 }
 
 fn packed(packing: Packing, symbols: &[u16]) -> Vec<u8> {
@@ -577,7 +661,7 @@ fn slice_of_blocks(
             )
             .collect::<Result<_>>()?;
         for (packed, stored) in encoded {
-            survey.add(packing, &packed);
+            survey.add(&packed.surveyed);
             table.push(&stored);
             out.write(&stored)?;
         }

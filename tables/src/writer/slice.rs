@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Packed, Source, WAVE, WriteOptions, slice_of_blocks};
-use crate::codec::{self, Coding, Packing, context};
+use super::{Source, Surveyed, WAVE, WriteOptions, slice_of_blocks};
+use crate::codec::{self, context};
 use crate::error::{Error, Result};
 use crate::format::header::{Codec, Section, SliceHeader, SliceStats};
 use crate::output::Output;
@@ -24,13 +24,12 @@ impl Survey {
         }
     }
     /// Adds what the next block says.
-    pub(super) fn add(&mut self, packing: Packing, packed: &Packed) {
-        self.stats.add(&packed.stats);
-        if !packed.free {
-            let symbol = codec::constant(packing, &packed.bytes);
+    pub(super) fn add(&mut self, block: &Surveyed) {
+        self.stats.add(&block.stats);
+        if let Some(symbol) = block.symbol {
             self.constant = match (self.constant, symbol) {
-                (Ok(None), Some(s)) => Ok(Some(s)),
-                (Ok(Some(a)), Some(b)) if a == b => Ok(Some(a)),
+                (Ok(None), Ok(s)) => Ok(Some(s)),
+                (Ok(Some(a)), Ok(b)) if a == b => Ok(Some(a)),
                 _ => Err(()),
             };
         }
@@ -73,18 +72,18 @@ pub(super) fn write(
     out: &mut Output,
 ) -> Result<SliceHeader> {
     let runs = source.no_runs_every.is_some();
-    if options.codec != Codec::Context || source.coding != Coding::Wld || runs {
-        return slice_of_blocks(source, options, out);
-    }
+    let values = match source.values.wld() {
+        Some(values) if options.codec == Codec::Context && !runs => values,
+        _ => return slice_of_blocks(source, options, out),
+    };
     let start = out.position;
     let mut survey = Survey::new();
-    let packing = source.coding.packing();
     for wave in (0..source.blocks()).step_by(WAVE as usize) {
-        let packed: Vec<Packed> = (wave..(wave + WAVE).min(source.blocks()))
+        let surveyed: Vec<Surveyed> = (wave..(wave + WAVE).min(source.blocks()))
             .into_par_iter()
-            .map(|block| source.pack(block))
-            .collect::<Result<_>>()?;
-        packed.iter().for_each(|p| survey.add(packing, p));
+            .map(|block| source.survey(values, block))
+            .collect();
+        surveyed.iter().for_each(|s| survey.add(s));
     }
     let mut header = survey.header(source, start);
     if survey.constant.is_ok() {

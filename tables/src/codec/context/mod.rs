@@ -17,6 +17,7 @@ pub mod layout;
 mod model;
 mod rows;
 
+pub(crate) use captures::capture_squares;
 pub(crate) use decode::Kept;
 pub use decode::{BadChunk, Rows, SliceDecoder};
 pub use encode::{Encoded, Limits, encode, encode_shaped};
