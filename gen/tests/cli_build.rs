@@ -62,19 +62,78 @@ fn tables(dir: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
+/// What must not change a single byte: threads, memory, the solver, the instructions of the
+/// processor, the place.
 #[test]
-fn any_number_of_threads_gives_the_same_bytes() {
-    for code in ["russian", "turkish"] {
+fn the_same_bytes_whatever_the_circumstances() {
+    for (code, pieces) in [("english", "3"), ("russian", "3"), ("turkish", "2")] {
         let d = tempfile::tempdir().unwrap();
-        let (one, four) = (d.path().join("one"), d.path().join("fo ur/\u{e9}/"));
-        let pieces = if code == "turkish" { "2" } else { "3" };
-        let args = ["build", code, "--pieces", pieces, "--quiet", "--threads"];
-        succeeds(&[&args[..], &["1"]].concat(), &one);
-        succeeds(&[&args[..], &["4"]].concat(), &four);
-        let (one, four) = (tables(&one.join(code)), tables(&four.join(code)));
+        let build = |name: &str, more: &[&str], portable: &str| {
+            let dir = d.path().join(name);
+            let args = ["build", code, "--pieces", pieces, "--quiet"];
+            let metrics = ["--metric", "wld,dtw,dtz"];
+            // Not every code has draw limits.
+            let metrics = if code == "turkish" { &[] } else { &metrics[..] };
+            let mut c = dambase(&[&args[..], metrics, more].concat(), &dir);
+            let (out, err, status) = run(c.env("DAMBASE_PORTABLE", portable));
+            assert_eq!(status, 0, "{out}{err}");
+            tables(&dir.join(code))
+        };
+        let one = build("one", &["--threads", "1"], "");
         assert!(one.len() >= 6);
-        assert!(one == four, "{code}");
+        for (name, more, portable) in [
+            ("fo ur/\u{e9}/", &["--threads", "4"][..], "0"),
+            ("tight", &["--memory", "100MiB"], ""),
+            ("scalar", &["--solver", "scalar"], ""),
+            ("portable", &[], "1"),
+        ] {
+            assert!(build(name, more, portable) == one, "{code} {name}");
+        }
     }
+}
+
+/// Spaces, accents, links, long names, separators at the end: a directory is a directory.
+#[cfg(unix)]
+#[test]
+fn unusual_paths() {
+    let d = tempfile::tempdir().unwrap();
+    let real = d
+        .path()
+        .join("\u{e9}n deux/\u{448}\u{430}\u{448}\u{43a}\u{438} 'x\"y");
+    fs::create_dir_all(&real).unwrap();
+    let link = d.path().join("link");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let mut long = d.path().to_owned();
+    for _ in 0..8 {
+        long.push("l".repeat(200));
+    }
+    let slashes = d.path().join("slashes//").join(".//");
+    let mut all = Vec::new();
+    for dir in [&link, &long, &slashes] {
+        succeeds(&["build", "english", "--pieces", "2", "--quiet"], dir);
+        succeeds(&["verify", "english", "--quiet"], dir);
+        all.push(tables(&dir.join("english")));
+        let out = succeeds(&["probe", "english", "W:WK1:BK32", "--json"], dir);
+        assert!(out.contains("\"wld\""), "{out}");
+    }
+    assert!(all[0].len() >= 6 && all[0] == all[1] && all[0] == all[2]);
+    // The link and the directory it leads to are one place.
+    assert!(tables(&real.join("english")) == all[0]);
+    succeeds(&["verify", "english", "--quiet"], &real);
+    let dangling = d.path().join("dangling");
+    std::os::unix::fs::symlink(d.path().join("nowhere"), &dangling).unwrap();
+    fails(
+        &["probe", "english", "W:WK1:BK32"],
+        &dangling,
+        &["dangling"],
+    );
+    // A table may be a link too.
+    let other = d.path().join("other/english");
+    fs::create_dir_all(&other).unwrap();
+    for name in all[0].keys() {
+        std::os::unix::fs::symlink(link.join("english").join(name), other.join(name)).unwrap();
+    }
+    succeeds(&["verify", "english", "--quiet"], &d.path().join("other"));
 }
 
 #[test]

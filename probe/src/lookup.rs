@@ -67,17 +67,6 @@ fn refuse<R: Ruleset>(b: &Board<R::Bits>, side: Side) -> Error {
     Error::IllegalPosition(reason.unwrap_or(none))
 }
 
-/// Whether the processor has the instructions of [`Tablebase::look_up`]'s fast form.
-pub(crate) fn counts_bits() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("popcnt")
-        && std::arch::is_x86_feature_detected!("lzcnt")
-        && std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("bmi2");
-    #[cfg(not(target_arch = "x86_64"))]
-    false
-}
-
 /// The question that a look-up belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
@@ -240,7 +229,7 @@ impl Tablebase {
         asked: Asked,
     ) -> Result<M::Answer, Miss> {
         #[cfg(target_arch = "x86_64")]
-        if self.counts_bits {
+        if self.fast_path {
             // SAFETY: the flag is only set on processors that have these instructions.
             #[allow(unsafe_code)]
             return unsafe { self.look_up_x86::<R, M>(board, side, runs, reach, scratch, asked) };

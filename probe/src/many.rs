@@ -96,7 +96,7 @@ impl Tablebase {
         answers: &mut Vec<Result<M::Answer, Miss>>,
     ) {
         #[cfg(target_arch = "x86_64")]
-        if self.counts_bits {
+        if self.fast_path {
             // SAFETY: the flag is only set on processors that have these instructions.
             #[allow(unsafe_code)]
             return unsafe { self.batch_x86::<R, M>(boards, runs, scratch, answers) };

@@ -39,8 +39,8 @@ pub struct Tablebase {
     issues: Vec<Error>,
     /// Positions with more pieces are refused.
     pub(crate) most_pieces: AtomicU8,
-    /// Whether the processor counts bits; see `look_up`.
-    pub(crate) counts_bits: bool,
+    /// Whether look-ups use the processor's newer instructions; see `look_up`.
+    pub(crate) fast_path: bool,
     /// Tells this tablebase from all others of the process.
     id: u64,
 }
@@ -102,7 +102,7 @@ impl Tablebase {
             blocks: Blocks::new(DEFAULT_CACHE_BYTES),
             issues,
             most_pieces: AtomicU8::new(u8::MAX),
-            counts_bits: crate::lookup::counts_bits(),
+            fast_path: dambase_tables::cpu::has_fast_path(),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -140,7 +140,7 @@ impl Tablebase {
     /// them. The answers are the same; only tests and measurements need this.
     #[must_use]
     pub fn with_portable_code(mut self) -> Self {
-        self.counts_bits = false;
+        self.fast_path = false;
         self
     }
 

@@ -16,6 +16,7 @@ pub mod value;
 
 mod boards;
 pub mod codec;
+pub mod cpu;
 mod error;
 mod map;
 mod output;

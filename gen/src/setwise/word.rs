@@ -3,10 +3,10 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_pdep_u64, _pext_u64};
 use std::ops::{Shl, Shr};
-#[cfg(target_arch = "x86_64")]
-use std::sync::LazyLock;
 
 use dambase_rules::Bits;
+#[cfg(target_arch = "x86_64")]
+use dambase_tables::cpu::has_fast_path;
 
 /// A word that is as narrow as the board allows: `u32` for 32 squares, `u64` for up to 64, `u128`
 /// for the 72 of Canadian draughts. Narrow words halve all planes and double the vector lanes.
@@ -37,8 +37,7 @@ word!(u128);
 pub(super) const MAX_WIDTH: usize = 128;
 
 /// Defines a function over rows of words that is compiled twice: for any processor, and for one
-/// with AVX2, which is used where it is there. What the second copy gains has not been measured
-/// yet.
+/// with AVX2, which is used where it is there.
 macro_rules! kernel {
     ($(#[$meta:meta])* fn $name:ident<W: Word $(, const $c:ident: $ct:ty)*>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
@@ -55,8 +54,8 @@ macro_rules! kernel {
                 fn fast<W: Word $(, const $c: $ct)*>($($arg: $ty),*) $(-> $ret)? {
                     body::<W $(, $c)*>($($arg),*)
                 }
-                if $crate::setwise::word::has_avx2() {
-                    // SAFETY: `has_avx2` has just found all the features `fast` is compiled for.
+                if dambase_tables::cpu::has_fast_path() {
+                    // SAFETY: `has_fast_path` has just found all the features `fast` is compiled for.
                     #[allow(unsafe_code)]
                     return unsafe { fast::<W $(, $c)*>($($arg),*) };
                 }
@@ -66,20 +65,6 @@ macro_rules! kernel {
     };
 }
 pub(super) use kernel;
-
-/// Whether the processor has what the fast copies of the kernels need.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) fn has_avx2() -> bool {
-    static FOUND: LazyLock<bool> = LazyLock::new(|| {
-        std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("bmi1")
-            && std::arch::is_x86_feature_detected!("bmi2")
-            && std::arch::is_x86_feature_detected!("lzcnt")
-            && std::arch::is_x86_feature_detected!("popcnt")
-    });
-    *FOUND
-}
 
 kernel! {
     /// Transposes the square bit matrix whose rows are the first [`Bits::WIDTH`] words: bit `c`
@@ -166,7 +151,7 @@ impl Pack for Plain {
     }
 }
 
-/// With the instructions made for it. Only where [`has_avx2`] holds, and fast only where the
+/// With the instructions made for it. Only where [`has_fast_path`] holds, and fast only where the
 /// caller is compiled for them too.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug)]
@@ -176,7 +161,7 @@ pub(super) struct Bmi2(());
 impl Bmi2 {
     /// If the processor has them.
     pub(super) fn found() -> Option<Self> {
-        has_avx2().then_some(Self(()))
+        has_fast_path().then_some(Self(()))
     }
 }
 

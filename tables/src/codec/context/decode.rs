@@ -275,11 +275,7 @@ impl SliceDecoder {
     fn decode_rows<R: Ruleset>(&self, bytes: &[u8], chunk: u64, last: u16, out: &mut Rows) {
         let rule = Rule::of::<R>();
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt")
-        {
+        if crate::cpu::has_fast_path() {
             // SAFETY: the processor has the features that the function is compiled for.
             #[allow(unsafe_code)]
             unsafe {
