@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use dambase_rules::position::decided;
-use dambase_rules::{Ruleset, Run, Side, WithRuleset, movegen};
+use dambase_rules::{Board, Ruleset, Run, Side, WithRuleset};
 use dambase_tables::{DtwArray, Material, Metric, Table, Value, WldArray};
 use rayon::prelude::*;
 
@@ -116,16 +116,15 @@ impl Tablebase {
     ) -> Result<()> {
         let index = slot.index::<R::Bits>();
         let (positions, states) = (index.positions(), index.run_states());
+        let over = positions > 0 && decided::<R>(&index.boards().board(0)).is_some();
         let first: Mutex<Option<Error>> = Mutex::new(None);
         M::for_each_chunk(array, CHUNK, &|scratch, start, write| {
             self.attach(scratch);
             let mut wrong = None;
             let end = positions.min(start + CHUNK as u64);
             let boards = start / states..end.div_ceil(states);
-            index.boards().for_each_board(boards, |b, board| {
-                if wrong.is_some()
-                    || !(decided::<R>(board).is_some() || movegen::has_capture::<R>(board, side))
-                {
+            let mut resolve = |b: u64, board: &Board<R::Bits>| {
+                if wrong.is_some() {
                     return;
                 }
                 let asked = Asked::about(slot.material);
@@ -143,7 +142,13 @@ impl Tablebase {
                         }
                     }
                 }
-            });
+            };
+            if over {
+                index.boards().for_each_board(boards, &mut resolve);
+            } else {
+                let placements = index.boards();
+                placements.for_each_capture::<R>(side, boards, &mut resolve);
+            }
             if let Some(e) = wrong {
                 let mut first = first.lock().unwrap_or_else(|p| p.into_inner());
                 first.get_or_insert(e);

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use dambase_rules::{Bits, Board};
+use dambase_rules::{Bits, Board, Ruleset, Side, movegen};
 
-use crate::codec::context::Kind;
+use crate::codec::context::{Kind, capture_squares};
 use crate::index::Index;
 
 /// The squares above `s`, as far as the word goes.
@@ -228,6 +228,30 @@ impl<W: Bits> Index<W> {
         });
     }
 
+    /// Calls `f(index, board)` for the positions of a range of indices in which `side` must
+    /// capture, in order. Stops at [`Self::positions`].
+    pub fn for_each_capture<R: Ruleset<Bits = W>>(
+        &self,
+        side: Side,
+        indices: Range<u64>,
+        mut f: impl FnMut(u64, &Board<W>),
+    ) {
+        self.for_each_lane(indices, |first, rest, piece, lane| {
+            if lane.is_empty() {
+                if movegen::has_capture::<R>(rest, side) {
+                    f(first, rest);
+                }
+                return;
+            }
+            let captures = capture_squares::<R>(rest, piece, side) & lane;
+            for s in captures.squares() {
+                let mut board = *rest;
+                *piece.set_mut(&mut board) |= W::bit(s);
+                f(first + u64::from((lane & W::below(s)).count()), &board);
+            }
+        });
+    }
+
     /// Calls `f(index, board without one piece, that piece, its squares)` for the positions of a
     /// range of indices, in order: one position after the other with each square. The piece is the
     /// lowest of its kind: a white king, else a black one, else a black man; without any of these
@@ -268,7 +292,7 @@ impl<W: Bits> Index<W> {
 
 #[cfg(test)]
 mod tests {
-    use dambase_rules::Geometry;
+    use dambase_rules::{Geometry, Ruleset, Side, Variant, WithRuleset, movegen};
     use proptest::prelude::*;
 
     use crate::{Index, Material};
@@ -295,6 +319,36 @@ mod tests {
                 assert_eq!(next, ix.positions());
             }
         }
+    }
+
+    struct Captures(u8);
+
+    impl WithRuleset for Captures {
+        type Output = ();
+        fn run<R: Ruleset>(self) {
+            for m in (2..=self.0).flat_map(Material::all_with) {
+                let ix = Index::<R::Bits>::new(R::RULES.geometry, m).unwrap();
+                for side in Side::BOTH {
+                    let end = ix.positions() * 3 / 4;
+                    let (mut wanted, mut got) = (Vec::new(), Vec::new());
+                    ix.for_each_board(0..end, |i, b| {
+                        if movegen::has_capture::<R>(b, side) {
+                            wanted.push((i, *b));
+                        }
+                    });
+                    ix.for_each_capture::<R>(side, 0..end, |i, b| got.push((i, *b)));
+                    assert!(got == wanted, "{} {m} {side:?}", R::VARIANT);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn captures_are_those_of_move_generation() {
+        for &v in Variant::ALL {
+            v.with(Captures(2));
+        }
+        Variant::English.with(Captures(3));
     }
 
     #[test]

@@ -469,18 +469,7 @@ impl Source<'_> {
         let range = self.range(block);
         let kinds = self.kinds(range.clone());
         let packed = &values.packed()[(range.start / 4) as usize..range.end.div_ceil(4) as usize];
-        let mut counts = [0; 2];
-        let mut words = packed.chunks_exact(8);
-        let count = |word: u64, bit: u64| u64::from((word & bit).count_ones());
-        for word in &mut words {
-            let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
-            counts[0] += count(word, 0x5555_5555_5555_5555);
-            counts[1] += count(word, 0xaaaa_aaaa_aaaa_aaaa);
-        }
-        for &byte in words.remainder() {
-            counts[0] += count(byte.into(), 0x55);
-            counts[1] += count(byte.into(), 0xaa);
-        }
+        let [wins, losses] = slice::wins_and_losses(packed);
         let mut seen = 0_u8;
         for (i, kind) in range.clone().zip(&kinds) {
             let stored = u8::from(*kind == Kind::Stored);
@@ -490,9 +479,9 @@ impl Source<'_> {
         Surveyed {
             stats: SliceStats {
                 positions,
-                wins: counts[0],
-                losses: counts[1],
-                draws: positions - counts[0] - counts[1],
+                wins,
+                losses,
+                draws: positions - wins - losses,
                 captures: count_of(&kinds, Kind::Capture),
                 decided: count_of(&kinds, Kind::Decided),
                 ..SliceStats::default()

@@ -2,7 +2,7 @@
 
 use dambase_rules::movegen::captures;
 use dambase_rules::{MoveList, Ruleset, Variant, WithRuleset};
-use dambase_tables::{Index, Value, Wld};
+use dambase_tables::{Index, Value};
 
 use super::children::{Children, decided_code};
 use crate::{Error, Solved, Store, parallel};
@@ -31,14 +31,13 @@ pub fn fill_captures<R: Ruleset>(solved: &mut Solved, store: &Store) -> Result<(
             } else {
                 let children = children?;
                 parallel::chunks_mut(codes, 4 * PART, &|part, codes| {
+                    let start = (part * 4 * PART) as u64;
+                    let range = start..start + codes.len() as u64;
                     let mut list = MoveList::new();
-                    for (i, code) in codes.iter_mut().enumerate() {
-                        let board = index.board((part * 4 * PART + i) as u64);
-                        captures::<R>(&board, side, &mut list);
-                        if !list.is_empty() {
-                            *code = children.capture(&board, &list);
-                        }
-                    }
+                    index.for_each_capture::<R>(side, range, |i, board| {
+                        captures::<R>(board, side, &mut list);
+                        codes[(i - start) as usize] = children.capture(board, &list);
+                    });
                     Ok(())
                 })?;
             }
@@ -55,33 +54,22 @@ pub fn fill_captures<R: Ruleset>(solved: &mut Solved, store: &Store) -> Result<(
             })?;
             continue;
         }
-        let n = index.positions();
         let wld = &mut solved.wld[slice];
         if let Some(code) = fixed {
-            let value = Value::from_code(code).wld();
-            for i in 0..n {
-                wld.set(i, value);
-            }
+            wld.fill(Value::from_code(code).wld());
             continue;
         }
         let children = Children::<R, false>::new(material, side, store)?;
         parallel::chunks_mut(wld.packed_mut(), PART, &|part, bytes| {
+            let start = (part * PART * 4) as u64;
+            let range = start..start + 4 * bytes.len() as u64;
             let mut list = MoveList::new();
-            for (i, byte) in bytes.iter_mut().enumerate() {
-                for j in 0..4 {
-                    let position = ((part * PART + i) * 4 + j) as u64;
-                    if position >= n {
-                        break;
-                    }
-                    let board = index.board(position);
-                    captures::<R>(&board, side, &mut list);
-                    if !list.is_empty() {
-                        let code = children.capture(&board, &list);
-                        let wld: Wld = Value::from_code(code).wld();
-                        *byte = *byte & !(3 << (2 * j)) | (wld as u8) << (2 * j);
-                    }
-                }
-            }
+            index.for_each_capture::<R>(side, range, |i, board| {
+                captures::<R>(board, side, &mut list);
+                let value = Value::from_code(children.capture(board, &list)).wld();
+                let (byte, shift) = (&mut bytes[((i - start) / 4) as usize], i % 4 * 2);
+                *byte = *byte & !(3 << shift) | (value as u8) << shift;
+            });
             Ok(())
         })?;
     }

@@ -8,6 +8,7 @@ use crate::codec::{self, context};
 use crate::error::{Error, Result};
 use crate::format::header::{Codec, Section, SliceHeader, SliceStats};
 use crate::output::Output;
+use crate::value::WldArray;
 
 /// What is found out about a slice while its blocks are packed.
 pub(super) struct Survey {
@@ -84,10 +85,12 @@ pub(super) fn write(
             .map(|block| source.survey(values, block))
             .collect();
         surveyed.iter().for_each(|s| survey.add(s));
+        if survey.constant.is_err() {
+            break;
+        }
     }
-    let mut header = survey.header(source, start);
     if survey.constant.is_ok() {
-        return Ok(header);
+        return Ok(survey.header(source, start));
     }
     match context() {
         Some(encoded) if encoded.bytes() <= blocks_bytes(source, options)? => {
@@ -96,6 +99,8 @@ pub(super) fn write(
                 out.write(bytes)?;
                 Ok::<_, Error>(section(offset, bytes))
             };
+            survey.stats = counted(values, encoded.captures);
+            let mut header = survey.header(source, start);
             header.codec = Codec::Context;
             header.model = place(&encoded.model)?;
             header.table = place(&encoded.directory)?;
@@ -106,6 +111,34 @@ pub(super) fn write(
         }
         _ => slice_of_blocks(source, options, out),
     }
+}
+
+/// The counts of a slice in which no game is over, and of which only captures are not stored.
+fn counted(values: &WldArray, captures: u64) -> SliceStats {
+    const PART: usize = 1 << 20;
+    let parts = values.packed().par_chunks(PART).map(wins_and_losses);
+    let [wins, losses] = parts.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    SliceStats {
+        positions: values.len(),
+        wins,
+        losses,
+        draws: values.len() - wins - losses,
+        captures,
+        ..SliceStats::default()
+    }
+}
+
+/// Wins and losses among packed values.
+pub(super) fn wins_and_losses(packed: &[u8]) -> [u64; 2] {
+    let count = |word: u64| {
+        [0x5555_5555_5555_5555, 0xaaaa_aaaa_aaaa_aaaa]
+            .map(|bits| u64::from((word & bits).count_ones()))
+    };
+    let (words, rest) = packed.as_chunks();
+    let words = words.iter().map(|&w| u64::from_le_bytes(w));
+    let all = words.chain(rest.iter().map(|&b| b.into()));
+    all.map(count)
+        .fold([0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
 }
 
 /// Blocks on which the size of a slice under zstd is judged.

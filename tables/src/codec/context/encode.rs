@@ -54,6 +54,8 @@ pub struct Encoded {
     pub directory: Vec<u8>,
     /// The groups.
     pub groups: Vec<u8>,
+    /// Positions in which the side to move must capture, which are not stored.
+    pub captures: u64,
 }
 
 impl Encoded {
@@ -67,7 +69,7 @@ impl Encoded {
 /// Chunks in the unit of parallel counting.
 const BATCH: u64 = 256;
 /// Most positions counted for the probabilities of a slice.
-const COUNTED: u64 = 1 << 26;
+const COUNTED: u64 = 1 << 24;
 /// Positions counted to judge a shape: at least so many, a sixteenth of the slice, at most so many.
 const JUDGED: [u64; 2] = [60_000, 160_000];
 
@@ -143,7 +145,7 @@ struct Source<'a, W> {
 trait Sink {
     fn flag(&mut self, context: usize, copy: bool);
     fn value(&mut self, context: usize, value: u8);
-    fn row(&mut self, _squares: u32) {}
+    fn row(&mut self, _squares: u32, _captures: u32) {}
 }
 
 impl<W: Bits> Source<'_, W> {
@@ -217,9 +219,10 @@ impl<W: Bits, S: Sink> RowVisitor<W> for VisitRows<'_, W, S> {
         let predicted = reference.predicted;
         let mut now = predicted;
         if !row.squares.is_empty() {
-            self.sink.row(row.squares.count());
             let captures = (source.rule.captures)(&row.board, self.vector, source.side);
             let coded = row.squares & !captures;
+            let squares = row.squares.count();
+            self.sink.row(squares, squares - coded.count());
             for_each_index(&source.index, self.vector, &row.board, coded, |s, i| {
                 now.change(s, predicted.get(s) ^ source.values.get(i) as u8);
             });
@@ -316,7 +319,7 @@ impl Sink for Histogram {
         self.chunk[3] += 1;
     }
     #[inline(always)]
-    fn row(&mut self, squares: u32) {
+    fn row(&mut self, squares: u32, _captures: u32) {
         self.chunk[0] += 1;
         self.chunk[1] += u64::from(squares);
     }
@@ -326,6 +329,8 @@ impl Sink for Histogram {
 struct Coder<'a> {
     lookup: &'a Lookup,
     encoder: Encoder,
+    /// Positions that are not coded.
+    captures: u64,
 }
 
 impl Sink for Coder<'_> {
@@ -358,6 +363,10 @@ impl Sink for Coder<'_> {
             None => assert!(second, "a value that was never counted"),
         }
     }
+    #[inline(always)]
+    fn row(&mut self, _squares: u32, captures: u32) {
+        self.captures += u64::from(captures);
+    }
 }
 
 fn encode_with<W: Bits>(source: &Source<'_, W>, shape: Shape) -> Option<Encoded> {
@@ -379,29 +388,35 @@ fn encode_with<W: Bits>(source: &Source<'_, W>, shape: Shape) -> Option<Encoded>
     };
     let decoder = SliceDecoder::with(geometry, source.side, layout, &model);
     let layout = decoder.layout();
-    let groups: Vec<Group> = (0..layout.chunks().div_ceil(GROUP))
+    let groups: Vec<(Group, u64)> = (0..layout.chunks().div_ceil(GROUP))
         .into_par_iter()
         .map_init(
             || (RowBuffer::new(), Spread::new()),
             |(rows, bytes), g| {
+                let mut captures = 0;
                 let chunks: Vec<Vec<u8>> = (g * GROUP..((g + 1) * GROUP).min(layout.chunks()))
                     .map(|chunk| {
                         let mut coder = Coder {
                             lookup: decoder.lookup(),
                             encoder: Encoder::new(),
+                            captures: 0,
                         };
                         source.visit(layout, chunk, rows, bytes, &mut coder);
+                        captures += coder.captures;
                         coder.encoder.finish()
                     })
                     .collect();
-                Group::new(&chunks)
+                (Group::new(&chunks), captures)
             },
         )
         .collect();
+    let captures = groups.iter().map(|g| g.1).sum();
+    let groups: Vec<Group> = groups.into_iter().map(|g| g.0).collect();
     Some(Encoded {
         model: model.write(),
         directory: directory::directory(&groups)?,
         groups: groups.into_iter().flat_map(|g| g.bytes).collect(),
+        captures,
     })
 }
 
