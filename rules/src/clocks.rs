@@ -13,6 +13,8 @@ pub struct Clocks {
     pub left: Option<u16>,
     /// Plies left on the clock beneath the long diagonal's, where that one governs.
     pub beneath: Option<u16>,
+    /// Plies left on the clock that runs beside the quiet one (Russian's 30 and 60 moves).
+    pub beside: Option<u16>,
 }
 
 impl Clocks {
@@ -27,13 +29,14 @@ impl Clocks {
         Self {
             left: running.governing.map(plies),
             beneath: running.beneath.map(plies),
+            beside: running.beside.map(plies),
         }
     }
 
     /// True if a clock has run out: a side to move that has a legal move has a draw.
     #[must_use]
     pub fn is_out(self) -> bool {
-        self.left == Some(0) || self.beneath == Some(0)
+        [self.left, self.beneath, self.beside].contains(&Some(0))
     }
 
     /// True if all that run are full.
@@ -58,16 +61,23 @@ impl Clocks {
         let diagonal = |r: Running| r.beneath.is_some() || r.is_diagonal(limits);
         // The clock of the material.
         let base = |c: Self, r: Running| if diagonal(r) { c.beneath } else { c.left };
-        let left = match limits.link(counts(before), counts(&after), zeroing) {
+        let (held, holds) = (counts(before), counts(&after));
+        let left = match limits.link(held, holds, zeroing) {
             Link::RunsOn => base(self, old)
                 .map(|l| l.saturating_sub(1))
                 .min(base(full, new)),
             Link::NoClock | Link::Fresh => base(full, new),
         };
+        let beside = if held == holds {
+            self.beside.map(|l| l.saturating_sub(1))
+        } else {
+            full.beside
+        };
         if !diagonal(new) {
             return Self {
                 left,
                 beneath: None,
+                beside,
             };
         }
         Self {
@@ -77,6 +87,7 @@ impl Clocks {
                 full.left
             },
             beneath: left,
+            beside,
         }
     }
 
@@ -117,6 +128,8 @@ impl Clocks {
                 clocks.left = clocks.left.map(|l| l.min(left));
             } else if running.beneath.is_some_and(within) {
                 clocks.beneath = clocks.beneath.map(|l| l.min(left));
+            } else if running.beside == Some(clock) {
+                clocks.beside = Some(left);
             } else {
                 return Err(LimitError::CannotRun {
                     name,
@@ -202,7 +215,7 @@ mod tests {
     fn left(left: u16) -> Clocks {
         Clocks {
             left: Some(left),
-            beneath: None,
+            ..Clocks::default()
         }
     }
 
@@ -243,6 +256,7 @@ mod tests {
         let both = |left, beneath| Clocks {
             left: Some(left),
             beneath: Some(beneath),
+            beside: None,
         };
         let on = "W:WKa3,Kb8,Kh2:BKd4";
         assert_eq!(clocks(v, on, &[]), Ok(both(10, 30)));
@@ -262,6 +276,63 @@ mod tests {
         assert_eq!(play(v, man, &runs, &[(21, 17)]), both(7, 30));
         // Dropped when the condition ceases.
         assert_eq!(play(v, man, &runs, &[(9, 18)]).beneath, None);
+    }
+
+    #[test]
+    fn thirty_moves_run_beside_fifteen() {
+        let v = Variant::Russian;
+        let limits = LimitSet::parse(v, "default,30-move,60-move").unwrap();
+        let start = |fen: &str, runs: &[&str]| {
+            let p = Position::parse(v, fen).unwrap();
+            let runs: Vec<ClockRun> = runs.iter().map(|r| r.parse().unwrap()).collect();
+            Clocks::after_runs(&limits, p.board(), &runs).map(|c| (p, c))
+        };
+        let play = |fen: &str, runs: &[&str], from: u8, to: u8| {
+            let (p, c) = start(fen, runs).unwrap();
+            let all = p.legal_moves();
+            let m = all.iter().find(|m| (m.from + 1, m.to + 1) == (from, to));
+            let c = c.after(&limits, p.board(), p.side(), m.expect(fen));
+            (c.left, c.beneath, c.beside)
+        };
+        let runs = ["15-move=5", "30-move=20"];
+        let four = "W:WKb8,a3,h4:BKh8";
+        // A king's move: both lose one. A man's move: the fifteen start again, the thirty do not.
+        let fen = "W:WKa1,a3:BKh2,h4";
+        assert_eq!(play(fen, &runs, 29, 25), (Some(24), None, Some(39)));
+        assert_eq!(play(fen, &runs, 21, 17), (Some(30), None, Some(39)));
+        // A crowning starts both again, and so does a capture.
+        let fen = "W:WKa1,a7:BKh2,h4";
+        assert_eq!(play(fen, &runs, 5, 1), (Some(30), None, Some(60)));
+        let fen = "W:WKa1,a3,a5:BKh2,d4";
+        let (p, c) = start(fen, &runs).unwrap();
+        let m = p.legal_moves()[0];
+        assert!(m.is_capture());
+        let c = c.after(&limits, p.board(), p.side(), &m);
+        assert_eq!((c.left, c.beneath, c.beside), (Some(30), None, Some(60)));
+        // Six and seven pieces have sixty moves, and from them one comes down to thirty, fresh.
+        let (_, c) = start("W:WKa1,a3,a5:BKh2,h4,h6", &["60-move=119"]).unwrap();
+        assert_eq!(c.beside, Some(1));
+        // Three clocks: the lone king is on the long diagonal.
+        assert_eq!(play(four, &runs, 21, 17), (Some(9), Some(30), Some(39)));
+        // Three kings have their own clock and no other.
+        let three = "W:WKb8,Kb6,Kd8:BKg1";
+        assert_eq!(start(three, &[]).unwrap().1, left(30));
+        assert_eq!(
+            start(three, &["30-move=1"]).unwrap_err().to_string(),
+            "the 30-move clock cannot run in this position of KKKvK, which three-kings governs"
+        );
+        assert_eq!(
+            start(four, &["30-move=61"]).unwrap_err().to_string(),
+            "the 30-move clock has 60 plies, so 61 cannot have run"
+        );
+        assert_eq!(
+            start(four, &["60-move=1"]).unwrap_err().to_string(),
+            "the 60-move clock cannot run in this position of KMMvK, which long-diagonal governs"
+        );
+        assert_eq!(
+            clocks(v, four, &["30-move=1"]),
+            Err(LimitError::Off { name: "30-move" })
+        );
     }
 
     #[test]

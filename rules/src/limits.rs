@@ -3,7 +3,7 @@
 //! The exact meaning is that of docs/rules.md, chapter "Draw limits". A limit of N moves is N
 //! moves by each side, 2N plies, whoever began. **One clock governs a position**: that of its
 //! material if there is one, else the quiet clock; the Russian long diagonal is a second clock on
-//! top of it. What is left of a clock, and how moves change it, is in [`crate::clocks`].
+//! top of it, and the 30 and 60 moves of Russian, if they are on, are one beside the quiet clock. What is left of a clock, and how moves change it, is in [`crate::clocks`].
 //!
 //! Limits do not change which moves are legal, so they are no part of [`Rules::fingerprint`]; a
 //! table that depends on them records [`LimitSet::hash`].
@@ -73,6 +73,15 @@ pub enum Runs {
         /// The line.
         squares: u128,
     },
+    /// In positions with `least` to `most` pieces and kings on both sides, but not where a material
+    /// clock governs. Every ply counts, a man's too; a capture or a crowning starts it again. It runs
+    /// beside the quiet clock, and the earlier one ends the game.
+    Unchanged {
+        /// Fewest pieces on the board.
+        least: u8,
+        /// Most pieces on the board.
+        most: u8,
+    },
 }
 
 /// A class of materials, with either colour as the first side. Numbers are `[kings, men]`.
@@ -141,7 +150,17 @@ const FIVE: Limit = Limit::new(
 const LONG_DIAGONAL: u128 =
     1 << 3 | 1 << 7 | 1 << 10 | 1 << 14 | 1 << 17 | 1 << 21 | 1 << 24 | 1 << 28;
 
-/// Russian (3.4). The long diagonal is part of the code's default.
+/// As long as the material stays the same: an extra.
+const fn unchanged(name: &'static str, moves: u16, least: u8, most: u8) -> Limit {
+    Limit {
+        each_fresh: true,
+        by_default: false,
+        ..Limit::new(name, moves, Runs::Unchanged { least, most })
+    }
+}
+
+/// Russian (3.4). The long diagonal is part of the code's default, the 30 and the 60 moves with kings
+/// on both sides are extras.
 pub const RUSSIAN: &[Limit] = &[
     Limit::new(
         "long-diagonal",
@@ -158,6 +177,8 @@ pub const RUSSIAN: &[Limit] = &[
     ),
     FIVE,
     Limit::new("15-move", 15, Runs::Quiet),
+    unchanged("30-move", 30, 4, 5),
+    unchanged("60-move", 60, 6, 7),
 ];
 
 /// Pool (3.5).
@@ -418,11 +439,12 @@ impl LimitSet {
     }
 
     /// The clock of a material, given its `[white, black]` kings and men: its own, else the quiet
-    /// clock. The long diagonal is not looked at.
+    /// clock, else that of [`Runs::Unchanged`]. The long diagonal is not looked at.
     #[must_use]
     pub fn of_material(&self, kings: [u8; 2], men: [u8; 2]) -> Option<Clock> {
         let sides = [[kings[0], men[0]], [kings[1], men[1]]];
         let mut quiet = None;
+        let mut unchanged = None;
         for (clock, limit) in self.clocks() {
             match limit.runs {
                 Runs::Quiet => quiet = Some(clock),
@@ -433,10 +455,48 @@ impl LimitSet {
                         return Some(clock);
                     }
                 }
+                Runs::Unchanged { least, most } => {
+                    let pieces: u8 = kings.iter().chain(&men).sum();
+                    if kings[0].min(kings[1]) > 0 && (least..=most).contains(&pieces) {
+                        unchanged = Some(clock);
+                    }
+                }
                 Runs::Diagonal { .. } => {}
             }
         }
-        quiet
+        quiet.or(unchanged)
+    }
+
+    /// The clock of a material that has one of its own.
+    #[must_use]
+    pub fn own_clock(&self, kings: [u8; 2], men: [u8; 2]) -> Option<Clock> {
+        let clock = self.of_material(kings, men);
+        clock.filter(|c| matches!(self.limit(*c).runs, Runs::Material(_)))
+    }
+
+    /// The clock of [`Runs::Unchanged`] that runs beside the quiet clock of a material.
+    ///
+    /// A material clock leaves no room for it: it can never be the earlier one there. It is fresh
+    /// whenever the material changes, so it is never behind, and its budget is not smaller.
+    #[must_use]
+    pub fn beside_of(&self, kings: [u8; 2], men: [u8; 2]) -> Option<Clock> {
+        let (governing, mut without) = (self.of_material(kings, men)?, *self);
+        if self.limit(governing).runs != Runs::Quiet {
+            return None;
+        }
+        without.on &= !(1 << governing.0);
+        without.of_material(kings, men)
+    }
+
+    /// Whether a position of a material can be won with some plies left on the clocks of
+    /// [`Self::beside_of`] and lost or drawn with others, so that one number is not enough: with men,
+    /// whose moves start the quiet clock again and not the other, and where the long diagonal's clock
+    /// runs on top of them. Elsewhere both begin together and run down together, so the earlier one
+    /// is all that counts.
+    #[must_use]
+    pub fn has_pairs(&self, kings: [u8; 2], men: [u8; 2]) -> bool {
+        self.beside_of(kings, men).is_some()
+            && (men[0] + men[1] > 0 || self.diagonal_of(kings, men).is_some())
     }
 
     /// The long diagonal's clock, if it can run in a material at all.
@@ -468,14 +528,17 @@ impl LimitSet {
     pub fn running<W: Bits>(&self, board: &Board<W>) -> Running {
         let [kings, men] = counts(board);
         let base = self.of_material(kings, men);
+        let beside = self.beside_of(kings, men);
         match self.diagonal_of(kings, men) {
             Some(d) if d.holds(board) => Running {
                 governing: Some(d.clock),
                 beneath: base,
+                beside,
             },
             _ => Running {
                 governing: base,
                 beneath: None,
+                beside,
             },
         }
     }
@@ -528,6 +591,7 @@ impl LimitSet {
                     .byte(pieces)
                     .word(squares as u64)
                     .word((squares >> 64) as u64),
+                Runs::Unchanged { least, most } => h.byte(3).byte(least).byte(most),
             };
             h = h
                 .text(limit.within.unwrap_or(""))
@@ -549,13 +613,15 @@ impl fmt::Display for LimitSet {
     }
 }
 
-/// The clocks that run in one position.
+/// The clocks that run in one position: one in most codes, up to three in Russian.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Running {
     /// The clock that governs it.
     pub governing: Option<Clock>,
     /// The clock of its material, where the long diagonal's governs.
     pub beneath: Option<Clock>,
+    /// The clock of [`Runs::Unchanged`], where the clock of the material is the quiet one.
+    pub beside: Option<Clock>,
 }
 
 /// The long diagonal's clock in a material where it can run.
@@ -677,6 +743,32 @@ mod tests {
         assert_eq!(russian.link([[4, 1], [0, 0]], three, true), Link::RunsOn);
         assert_eq!(russian.link(three, two, true), Link::Fresh);
         assert_eq!(international.link(three, two, true), Link::RunsOn);
+        // The 30 and 60 moves run beside the quiet clock, where no material clock does.
+        assert_eq!(russian.beside_of([2, 2], [0, 0]), None);
+        let both = LimitSet::parse(Variant::Russian, "default,30-move,60-move").unwrap();
+        let beside = |set: &LimitSet, kings, men| {
+            let clock = set.beside_of(kings, men);
+            clock.map(|c| set.limit(c).name)
+        };
+        for (kings, men, wanted) in [
+            ([2, 2], [0, 0], Some("30-move")),
+            ([1, 1], [2, 1], Some("30-move")),
+            ([2, 1], [1, 0], Some("30-move")),
+            ([3, 1], [0, 0], None),
+            ([1, 1], [1, 0], None),
+            ([2, 0], [1, 2], None),
+            ([3, 1], [1, 1], Some("60-move")),
+            ([1, 1], [3, 2], Some("60-move")),
+            ([1, 1], [3, 3], None),
+        ] {
+            assert_eq!(beside(&both, kings, men), wanted, "{kings:?} {men:?}");
+        }
+        let alone = LimitSet::parse(Variant::Russian, "30-move").unwrap();
+        assert_eq!(name(&alone, [3, 1], [0, 0]), Some("30-move"));
+        assert_eq!(beside(&alone, [2, 2], [0, 0]), None);
+        let (before, crowned) = ([[1, 1], [2, 0]], [[2, 1], [1, 0]]);
+        assert_eq!(alone.link(before, before, true), Link::RunsOn);
+        assert_eq!(alone.link(before, crowned, true), Link::Fresh);
         let frisian = LimitSet::of(Variant::Frisian);
         assert_eq!(name(&frisian, [3, 1], [0, 0]), None);
         assert_eq!(frisian.link(three, two, true), Link::NoClock);
