@@ -11,6 +11,7 @@ pub mod format;
 pub mod index;
 pub mod kingrun;
 pub mod material;
+pub mod needs;
 pub mod rule;
 pub mod value;
 
@@ -32,4 +33,6 @@ pub use material::{Material, Placed, canonical};
 pub use reader::{BlockId, DecodedBlock, Scratch, Table};
 pub use rule::{Dtz, DtzArray, RuleValue};
 pub use value::{Dtw, DtwArray, Value, Wld, WldArray};
-pub use writer::{WriteOptions, mark_verified, write_archive, write_dtw, write_dtz, write_wld};
+pub use writer::{
+    WriteOptions, mark_verified, write_archive, write_dtw, write_dtz, write_needs, write_wld,
+};

@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use dambase_rules::{Side, Variant};
 use xxhash_rust::xxh3::xxh3_64;
@@ -19,6 +19,7 @@ use crate::format::header::{Codec, Header, Section, SliceHeader};
 use crate::format::{Metric, table_path};
 use crate::map::Map;
 use crate::material::Material;
+use crate::needs::NeedsList;
 use crate::rule::{DtzArray, RuleValue};
 use crate::value::{DtwArray, Value, Wld, WldArray};
 
@@ -68,6 +69,8 @@ pub struct DecodedBlock {
     coding: Coding,
     positions: u32,
     data: Data,
+    /// What positions need where several clocks run.
+    needs: Option<Arc<NeedsList>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -139,7 +142,7 @@ impl DecodedBlock {
     #[inline]
     #[must_use]
     pub fn value(&self, offset: u32) -> Value {
-        let distances = self.coding != Coding::Wld && self.coding != Coding::Rule;
+        let distances = !matches!(self.coding, Coding::Wld | Coding::Rule | Coding::Needs);
         assert!(distances, "a table without distances");
         self.coding.value(self.symbol(offset))
     }
@@ -150,11 +153,28 @@ impl DecodedBlock {
     #[inline]
     #[must_use]
     pub fn rule(&self, offset: u32) -> RuleValue {
-        assert!(
-            self.coding == Coding::Rule,
-            "a table without the draw limits"
-        );
-        self.coding.rule(self.symbol(offset))
+        let symbol = self.symbol(offset);
+        match &self.needs {
+            Some(needs) => needs.of_symbol(symbol),
+            None => {
+                assert!(
+                    self.coding == Coding::Rule,
+                    "a table without the draw limits"
+                );
+                self.coding.rule(symbol)
+            }
+        }
+    }
+    /// The number of the list in [`Table::needs`] of a position that is won or lost under the limits;
+    /// nothing for others and in tables without such lists.
+    ///
+    /// # Panics
+    /// If the offset is not below [`Self::len`].
+    #[inline]
+    #[must_use]
+    pub fn needs(&self, offset: u32) -> Option<u32> {
+        self.needs.as_ref()?;
+        NeedsList::number(self.symbol(offset))
     }
 }
 
@@ -168,6 +188,7 @@ pub struct Table {
     bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     dictionaries: [Dictionary; 2],
     contexts: [OnceLock<Option<Box<SliceDecoder>>>; 2],
+    needs: OnceLock<Option<Arc<NeedsList>>>,
 }
 
 impl fmt::Debug for Table {
@@ -263,6 +284,7 @@ impl Table {
             bytes,
             dictionaries: [OnceLock::new(), OnceLock::new()],
             contexts: [OnceLock::new(), OnceLock::new()],
+            needs: OnceLock::new(),
         }
     }
 
@@ -411,12 +433,22 @@ impl Table {
             return Err(self.not_stored(format!("block {}", id.block)));
         }
         let positions = left.min(per_block) as u32;
+        let needs = self.needs()?;
+        let symbols = needs.map(|n| 3 + 2 * n.len());
         let block = |data| DecodedBlock {
             coding: slice.coding,
             positions,
             data,
+            needs: needs.cloned(),
+        };
+        let no_list = || {
+            let part = format!("block {} ({} to move)", id.block, id.side.name());
+            self.corrupt(part, "a number that no list has")
         };
         if slice.codec == Codec::Constant {
+            if symbols.is_some_and(|n| usize::from(slice.constant) >= n) {
+                return Err(no_list());
+            }
             return Ok(block(Data::All(slice.constant)));
         }
         let bad = |what| {
@@ -450,9 +482,12 @@ impl Table {
                 Packing::Byte => stored[0].into(),
                 Packing::Planes => u16::from_le_bytes([stored[0], stored[1]]),
             };
+            if symbols.is_some_and(|n| usize::from(symbol) >= n) {
+                return Err(no_list());
+            }
             return Ok(block(Data::All(symbol)));
         }
-        self.packed(slice, positions, &bad, |out| {
+        let mut packed = self.packed(slice, positions, &bad, |out| {
             if stored.len() == out.len() {
                 out.copy_from_slice(stored);
                 Ok(())
@@ -462,7 +497,14 @@ impl Table {
             } else {
                 Err(bad("wrong length of a raw block"))
             }
-        })
+        })?;
+        if let Some(n) = symbols {
+            if (0..positions).any(|i| usize::from(packed.symbol(i)) >= n) {
+                return Err(no_list());
+            }
+            packed.needs = needs.cloned();
+        }
+        Ok(packed)
     }
 
     /// Makes a block whose packed bytes `fill` writes.
@@ -484,6 +526,7 @@ impl Table {
             coding: slice.coding,
             positions,
             data: Data::Packed(out),
+            needs: None,
         })
     }
 
@@ -526,12 +569,36 @@ impl Table {
             })
     }
 
+    /// What positions need where several clocks run at once: the lists whose numbers
+    /// [`DecodedBlock::needs`] gives. Nothing in tables of materials in which one number is enough.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub fn needs(&self) -> Result<Option<&Arc<NeedsList>>> {
+        if self.header.needs.bytes == 0 {
+            return Ok(None);
+        }
+        self.needs
+            .get_or_init(|| {
+                let section = &self.header.needs;
+                let bytes = self.section(section)?;
+                (xxh3_64(bytes) == section.checksum)
+                    .then(|| NeedsList::from_bytes(bytes))
+                    .flatten()
+                    .map(Arc::new)
+            })
+            .as_ref()
+            .map(Some)
+            .ok_or_else(|| self.corrupt("the lists of what positions need", "wrong checksum"))
+    }
+
     /// Decodes every block and checks every checksum of the file.
     ///
     /// # Errors
     /// [`Error::Corrupt`] with the first fault.
     pub fn verify_checksums(&self) -> Result<()> {
         let mut scratch = Scratch::new();
+        self.needs()?;
         for slice in &self.header.slices {
             for (name, section) in [("dictionary", &slice.model), ("block table", &slice.table)] {
                 let part = || format!("the {name} ({} to move)", slice.side.name());
@@ -622,7 +689,10 @@ impl Table {
         }
         let mut codes = self.room::<u8>(slice.stats.positions)?;
         self.blocks(slice, |block| {
-            codes.extend((0..block.positions).map(|i| block.symbol(i) as u8));
+            codes.extend((0..block.positions).map(|i| match block.coding {
+                Coding::Needs => block.rule(i).code(),
+                _ => block.symbol(i) as u8,
+            }));
         })?;
         Ok(DtzArray { codes })
     }
@@ -672,7 +742,7 @@ fn block_positions(slice: &SliceHeader) -> u32 {
 #[inline(always)]
 fn code(coding: Coding, symbol: u16) -> u16 {
     match coding {
-        Coding::Wld | Coding::Code | Coding::CodeWide | Coding::Rule => symbol,
+        Coding::Wld | Coding::Code | Coding::CodeWide | Coding::Rule | Coding::Needs => symbol,
         _ => match coding.value(symbol) {
             Value::Win(d) => d.0.saturating_mul(2).saturating_add(1),
             Value::Loss(d) => d.0.saturating_mul(2).saturating_add(2),

@@ -15,6 +15,7 @@ use crate::format::Metric;
 use crate::format::header::{Codec, Header, Longest, NoRuns, Section, SliceHeader, SliceStats};
 use crate::kingrun::RunIndex;
 use crate::material::Material;
+use crate::needs::{NeedsArray, NeedsList};
 use crate::output::Output;
 use crate::reader::Table;
 use crate::rule::DtzArray;
@@ -77,6 +78,10 @@ trait Values: Sync {
     fn wld(&self) -> Option<&WldArray> {
         None
     }
+    /// Of values where several clocks run at once: what positions need. The codes are symbols then.
+    fn needs(&self) -> Option<&NeedsList> {
+        None
+    }
 }
 
 impl Values for WldArray {
@@ -107,6 +112,18 @@ impl Values for DtzArray {
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
         let codes = &self.codes[range.start as usize..range.end as usize];
         out.extend(codes.iter().map(|&c| u16::from(c)));
+    }
+}
+
+impl Values for (&NeedsArray, &NeedsList) {
+    fn len(&self) -> u64 {
+        self.0.symbols.len() as u64
+    }
+    fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
+        out.extend_from_slice(&self.0.symbols[range.start as usize..range.end as usize]);
+    }
+    fn needs(&self) -> Option<&NeedsList> {
+        Some(self.1)
     }
 }
 
@@ -171,6 +188,36 @@ pub fn write_dtz<R: Ruleset>(
     options: &WriteOptions,
 ) -> Result<Header> {
     let slices: Vec<&dyn Values> = slices.iter().map(|&s| s as &dyn Values).collect();
+    write::<R>(
+        path.as_ref(),
+        material,
+        Metric::Dtz,
+        &slices,
+        &|_| None,
+        options,
+    )
+}
+
+/// Writes a table of values under the draw limits of a material in which several clocks run at once,
+/// with all lists of what positions need; as [`write_dtz`].
+///
+/// # Errors
+/// As [`write_wld`]; [`Error::Input`] also for more lists than a table can have.
+pub fn write_needs<R: Ruleset>(
+    path: impl AsRef<Path>,
+    material: Material,
+    slices: &[&NeedsArray],
+    list: &NeedsList,
+    options: &WriteOptions,
+) -> Result<Header> {
+    if list.len() > NeedsList::MOST {
+        return Err(Error::Input {
+            material,
+            what: "more than 32765 different lists of what positions need of their clocks",
+        });
+    }
+    let slices: Vec<_> = slices.iter().map(|&s| (s, list)).collect();
+    let slices: Vec<&dyn Values> = slices.iter().map(|s| s as &dyn Values).collect();
     write::<R>(
         path.as_ref(),
         material,
@@ -301,6 +348,7 @@ fn write<R: Ruleset>(
         verifier: options.verifier.clone(),
         file_bytes: 0,
         slices: Vec::new(),
+        needs: Section::default(),
     };
     write_table(
         path,
@@ -381,6 +429,11 @@ fn write_table(
         let slice = slice::write(&source, &context, options, &mut out)?;
         header.slices.push(slice);
     }
+    if let Some(list) = slices[0].needs() {
+        let bytes = list.to_bytes();
+        header.needs = slice::section(out.position, &bytes);
+        out.write(&bytes)?;
+    }
     finish(path, header, out)
 }
 
@@ -400,6 +453,7 @@ fn finish(path: &Path, mut header: Header, mut out: Output) -> Result<Header> {
 fn coding(rules: &Rules, metric: Metric, values: &dyn Values) -> Coding {
     match metric {
         Metric::Wld => return Coding::Wld,
+        Metric::Dtz if values.needs().is_some() => return Coding::Needs,
         Metric::Dtz => return Coding::Rule,
         Metric::Dtw => {}
     }
@@ -507,7 +561,10 @@ impl Source<'_> {
         let mut longest: [Option<(u16, u64)>; 2] = [None; 2];
         let mut no_runs = self.no_runs_every.map(|_| NoRuns::default());
         for (i, &code) in (start..).zip(&symbols) {
-            let (value, plies) = self.coding.counted(code);
+            let (value, plies) = match self.values.needs() {
+                Some(list) => codec::counted(list.of_symbol(code)),
+                None => self.coding.counted(code),
+            };
             counts[value] += 1;
             if let (Some(n), Some(every)) = (&mut no_runs, self.no_runs_every)
                 && i.is_multiple_of(every)

@@ -55,6 +55,8 @@ pub(crate) enum Coding {
     EvenWinsWide = 6,
     /// [`RuleValue::code`].
     Rule = 7,
+    /// [`NeedsList::symbol`](crate::needs::NeedsList::symbol).
+    Needs = 8,
 }
 
 impl Coding {
@@ -68,6 +70,7 @@ impl Coding {
             5 => Self::EvenWins,
             6 => Self::EvenWinsWide,
             7 => Self::Rule,
+            8 => Self::Needs,
             _ => return None,
         })
     }
@@ -92,7 +95,9 @@ impl Coding {
         match self {
             Self::Wld => Packing::Bits,
             Self::Code | Self::OddWins | Self::EvenWins | Self::Rule => Packing::Byte,
-            Self::CodeWide | Self::OddWinsWide | Self::EvenWinsWide => Packing::Planes,
+            Self::CodeWide | Self::OddWinsWide | Self::EvenWinsWide | Self::Needs => {
+                Packing::Planes
+            }
         }
     }
     /// The symbol of a [`Value::code`], or nothing if the value is impossible under this coding.
@@ -101,13 +106,16 @@ impl Coding {
         if code == 0 {
             return Some(0);
         }
-        if let Self::Rule = self {
-            return if code < 255 { Some(code) } else { None };
+        match self {
+            Self::Rule if code < 255 => return Some(code),
+            Self::Rule => return None,
+            Self::Needs => return Some(code),
+            _ => {}
         }
         let (win, plies) = (code % 2 == 1, (code - 1) / 2);
         match self {
             Self::Wld => Some(if win { 1 } else { 2 }),
-            Self::Code | Self::CodeWide | Self::Rule => Some(code),
+            Self::Code | Self::CodeWide | Self::Rule | Self::Needs => Some(code),
             Self::OddWins | Self::OddWinsWide if win == (plies % 2 == 1) => Some(plies + 1),
             Self::EvenWins | Self::EvenWinsWide if win == (plies % 2 == 0) => Some(plies + 1),
             _ => None,
@@ -121,7 +129,7 @@ impl Coding {
         }
         let plies = symbol - 1;
         let win = match self {
-            Self::Wld | Self::Code | Self::CodeWide | Self::Rule => {
+            Self::Wld | Self::Code | Self::CodeWide | Self::Rule | Self::Needs => {
                 return Value::from_code(symbol);
             }
             Self::OddWins | Self::OddWinsWide => plies % 2 == 1,
@@ -137,13 +145,7 @@ impl Coding {
     #[inline(always)]
     pub(crate) const fn counted(self, code: u16) -> (usize, u16) {
         if let Self::Rule = self {
-            return match self.rule(code) {
-                RuleValue::Draw => (0, 0),
-                RuleValue::Win(n) => (1, n.0),
-                RuleValue::Loss(n) => (2, n.0),
-                RuleValue::CursedWin => (3, 0),
-                RuleValue::BlessedLoss => (4, 0),
-            };
+            return counted(self.rule(code));
         }
         match Value::from_code(code) {
             Value::Draw => (0, 0),
@@ -166,8 +168,22 @@ impl Coding {
                 _ => Wld::Draw,
             },
             Self::Rule => self.rule(symbol).without_limits(),
+            // Odd symbols are wins, cursed or not.
+            Self::Needs => Value::from_code(symbol).wld(),
             _ => self.value(symbol).wld(),
         }
+    }
+}
+
+/// What a value under the draw limits counts as, and its need.
+#[inline(always)]
+pub(crate) const fn counted(value: RuleValue) -> (usize, u16) {
+    match value {
+        RuleValue::Draw => (0, 0),
+        RuleValue::Win(n) => (1, n.0),
+        RuleValue::Loss(n) => (2, n.0),
+        RuleValue::CursedWin => (3, 0),
+        RuleValue::BlessedLoss => (4, 0),
     }
 }
 

@@ -215,6 +215,8 @@ pub struct Header {
     pub file_bytes: u64,
     /// The slices, in the order of [`Material::sides`].
     pub slices: Vec<SliceHeader>,
+    /// The lists of what positions need where several clocks run at once; empty in other tables.
+    pub needs: Section,
 }
 
 impl Header {
@@ -313,6 +315,8 @@ impl Header {
         raw.file_bytes.set(self.file_bytes);
         raw.generator = padded(&self.generator);
         raw.verifier = padded(&self.verifier);
+        raw.needs_bytes.set(self.needs.bytes);
+        raw.needs_checksum.set(self.needs.checksum);
         for (raw, slice) in raw.slices.iter_mut().zip(&self.slices) {
             *raw = slice.into();
         }
@@ -378,7 +382,7 @@ impl TryFrom<&RawHeader> for Header {
         )?;
         ensure(flags & !FLAGS == 0, "unknown flags")?;
         ensure(
-            raw.zero == 0 && raw.reserved == [0; 16] && raw.reserved_end == [0; 8],
+            raw.zero == 0 && raw.reserved_end == [0; 8],
             "reserved bytes are not zero",
         )?;
         let [wk, wm, bk, bm] = raw.material;
@@ -427,6 +431,21 @@ impl TryFrom<&RawHeader> for Header {
                 "a second slice of a symmetric material",
             )?;
         }
+        let needs = Section {
+            offset: end,
+            bytes: raw.needs_bytes.get(),
+            checksum: raw.needs_checksum.get(),
+        };
+        let several = |s: &SliceHeader| s.coding == Coding::Needs;
+        ensure(
+            slices.iter().all(several) == slices.iter().any(several)
+                && slices.iter().any(several) == (needs.bytes != 0)
+                && (needs.bytes != 0 || needs.checksum == 0),
+            "lists of what positions need",
+        )?;
+        end = end
+            .checked_add(needs.bytes)
+            .ok_or(Flaw::Senseless("length of a section"))?;
         ensure(raw.file_bytes.get() == end, "length of the file")?;
         Ok(Self {
             variant,
@@ -441,6 +460,7 @@ impl TryFrom<&RawHeader> for Header {
             verifier: text(&raw.verifier)?,
             file_bytes: end,
             slices,
+            needs,
         })
     }
 }
@@ -503,7 +523,7 @@ impl SliceHeader {
         let coding = Coding::from_id(raw.coding).ok_or(Flaw::Unknown("coding", raw.coding))?;
         ensure(
             (coding.packing() == Packing::Bits) == (metric == Metric::Wld)
-                && (coding == Coding::Rule) == (metric == Metric::Dtz),
+                && matches!(coding, Coding::Rule | Coding::Needs) == (metric == Metric::Dtz),
             "coding of another metric",
         )?;
         let no_runs = stats.no_runs.map_or(

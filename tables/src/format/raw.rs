@@ -43,7 +43,8 @@ pub(crate) struct RawHeader {
     pub(crate) file_bytes: U64,
     pub(crate) generator: [u8; 32],
     pub(crate) verifier: [u8; 32],
-    pub(crate) reserved: [u8; 16],
+    pub(crate) needs_bytes: U64,
+    pub(crate) needs_checksum: U64,
     pub(crate) slices: [RawSlice; 2],
     pub(crate) reserved_end: [u8; 8],
     pub(crate) checksum: U64,
@@ -124,7 +125,7 @@ mod tests {
     fn offsets_are_those_of_the_norm() {
         let heading = "| offset | bytes | field | content |\n";
         let header = layout!(RawHeader: magic version header_bytes variant metric slice_count zero
-            rules limits flags material file_bytes generator verifier reserved slices reserved_end
+            rules limits flags material file_bytes generator verifier needs_bytes needs_checksum slices reserved_end
             checksum);
         let slice = layout!(RawSlice: positions wins cursed_wins draws blessed_losses losses
             captures decided longest_win_index longest_loss_index longest_win_plies

@@ -142,6 +142,7 @@ impl Table {
                 coding: Coding::Wld,
                 positions: decoder.offsets(),
                 data: Data::All(value.into()),
+                needs: None,
             });
         }
         let rows = decoder.keep(&scratch.rows);
@@ -149,6 +150,7 @@ impl Table {
             coding: Coding::Wld,
             positions: rows.offsets(),
             data: Data::Rows(rows),
+            needs: None,
         })
     }
 
