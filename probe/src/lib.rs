@@ -51,7 +51,7 @@ mod tablebase;
 pub use coverage::{Coverage, Covered};
 pub use error::{Error, Result};
 pub use moves::{Line, LineEnd, Outcome, Rated, Step};
-pub use rule::{RuledEnd, RuledLine, RuledMove, RuledStep, Verdict};
+pub use rule::{ClockNeed, RuledEnd, RuledLine, RuledMove, RuledStep, Verdict};
 pub use scratch::Scratch;
 pub use tablebase::{DEFAULT_CACHE_BYTES, Tablebase};
 

@@ -146,6 +146,21 @@ impl Measure for OfDtw {
     }
 }
 
+/// What a table of values under the draw limits has of a position.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Standing {
+    /// The value with full clocks.
+    pub(crate) value: RuleValue,
+    /// The number of its list of what it needs where several clocks run.
+    pub(crate) list: Option<u32>,
+}
+
+impl From<RuleValue> for Standing {
+    fn from(value: RuleValue) -> Self {
+        Self { value, list: None }
+    }
+}
+
 /// The value under the draw limits with full clocks. Only read: what a position needs follows from
 /// its successors by the rules of its clocks ([`crate::rule`]), not by [`Measure::before`], which
 /// is that of one clock that runs on.
@@ -153,7 +168,7 @@ impl Measure for OfDtw {
 pub(crate) struct OfDtz;
 
 impl Measure for OfDtz {
-    type Answer = RuleValue;
+    type Answer = Standing;
     type Flat = DtzArray;
     const METRIC: Metric = Metric::Dtz;
 
@@ -163,31 +178,36 @@ impl Measure for OfDtz {
     fn flat(_slot: &Slot) -> Option<&[DtzArray]> {
         None
     }
-    fn at(flat: &DtzArray, index: u64) -> RuleValue {
-        flat.get(index)
+    fn at(flat: &DtzArray, index: u64) -> Standing {
+        flat.get(index).into()
     }
     #[inline(always)]
-    fn read(block: &DecodedBlock, offset: u32) -> RuleValue {
-        block.rule(offset)
+    fn read(block: &DecodedBlock, offset: u32) -> Standing {
+        Standing {
+            value: block.rule(offset),
+            list: block.needs(offset),
+        }
     }
-    fn over(won: bool) -> RuleValue {
-        if won {
+    fn over(won: bool) -> Standing {
+        let value = if won {
             RuleValue::Win(Dtz(0))
         } else {
             RuleValue::Loss(Dtz(0))
-        }
+        };
+        value.into()
     }
-    fn before(after: RuleValue) -> RuleValue {
-        match after.opposite() {
+    fn before(after: Standing) -> Standing {
+        let value = match after.value.opposite() {
             RuleValue::Win(Dtz(n)) => RuleValue::Win(Dtz(n + 1)),
             RuleValue::Loss(Dtz(n)) => RuleValue::Loss(Dtz(n + 1)),
             other => other,
-        }
+        };
+        value.into()
     }
-    fn better(a: RuleValue, b: RuleValue) -> bool {
-        rank(a.under_limits()) > rank(b.under_limits())
+    fn better(a: Standing, b: Standing) -> bool {
+        rank(a.value.under_limits()) > rank(b.value.under_limits())
     }
-    fn is_best(a: RuleValue) -> bool {
-        a.under_limits() == Wld::Win
+    fn is_best(a: Standing) -> bool {
+        a.value.under_limits() == Wld::Win
     }
 }
