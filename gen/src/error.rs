@@ -126,6 +126,19 @@ pub enum Error {
         /// The limits asked for.
         wanted: String,
     },
+    /// The positions of a material differ too much in what they need of several clocks.
+    #[error(
+        "the positions of {material} need {found} different combinations of plies on the clocks that \
+         run at once; a table can have {most}"
+    )]
+    TooManyNeeds {
+        /// The material.
+        material: Material,
+        /// Different lists of combinations.
+        found: usize,
+        /// What a table can have.
+        most: usize,
+    },
     /// The directory to write to is the one that is read.
     #[error("{} cannot be written while it is read", path.display())]
     SameDirectory {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use dambase_rules::ruleset::Goal;
-use dambase_rules::{Side, Variant};
+use dambase_rules::{LimitSet, Side, Variant};
 use dambase_tables::index::{MAX_OF_A_KIND, binomial};
 use dambase_tables::{Index, Material, Metric, RunIndex, TooLarge};
 
@@ -209,16 +209,23 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The same with tables under the draw limits beside the others.
+    /// The same with tables under these draw limits beside the others.
     #[must_use]
-    pub fn with_limits(mut self) -> Self {
-        let memory = self.profile_under_limits(&vec![true; self.steps.len()]);
+    pub fn with_limits(mut self, limits: &LimitSet) -> Self {
+        let memory = self.profile_under_limits(limits, &vec![true; self.steps.len()]);
         for (step, memory) in self.steps.iter_mut().zip(memory) {
             let slices = step.material.sides().len() as u64;
+            let pairs = limits.has_pairs(step.material.kings, step.material.men);
             let disk = disk_bytes(step.positions, slices, Metric::Dtz);
+            let disk = disk.saturating_mul(if pairs { PAIRS_DISK } else { 1 });
             step.memory_bytes = step.memory_bytes.max(memory);
             step.disk_bytes = step.disk_bytes.saturating_add(disk);
-            let more = step.positions.saturating_mul(LIMITS_NANOSECONDS);
+            let nanoseconds = if pairs {
+                PAIRS_NANOSECONDS
+            } else {
+                LIMITS_NANOSECONDS
+            };
+            let more = step.positions.saturating_mul(nanoseconds);
             step.nanoseconds = step.nanoseconds.saturating_add(more);
         }
         self.metrics.push(Metric::Dtz);
@@ -331,11 +338,22 @@ impl Plan {
     /// Bytes of memory at each step under the draw limits, those marked `needed` being solved or
     /// read: a byte for each value that is kept, and what the solver takes. An estimate.
     #[must_use]
-    pub fn profile_under_limits(&self, needed: &[bool]) -> Vec<u64> {
+    pub fn profile_under_limits(&self, limits: &LimitSet, needed: &[bool]) -> Vec<u64> {
         let work = |i: usize| {
             let s = &self.steps[i];
+            let Material { kings, men } = s.material;
+            // Where pairs of plies count: the number of its list for each position, the plies beside
+            // that do alone (one for each number of plies on the diagonal), and the symbols.
+            let each = match (
+                limits.has_pairs(kings, men),
+                limits.diagonal_of(kings, men).is_some(),
+            ) {
+                (false, _) => 4,
+                (true, false) => 4 + 14,
+                (true, true) => 4 + 36,
+            };
             s.work_bytes
-                .saturating_add(s.slice_positions.saturating_mul(4))
+                .saturating_add(s.slice_positions.saturating_mul(each))
         };
         self.profile(needed, &|i| self.steps[i].positions, &work)
     }
@@ -409,6 +427,12 @@ const fn nanoseconds(variant: Variant, distances: bool, king_run: bool) -> u64 {
 
 /// What a position under the draw limits takes beside that, in nanoseconds.
 const LIMITS_NANOSECONDS: u64 = 1200;
+
+/// The same where pairs of plies count.
+const PAIRS_NANOSECONDS: u64 = 4000;
+
+/// How much more disk tables take in which pairs of plies count.
+const PAIRS_DISK: u64 = 2;
 
 /// What the program takes before it solves anything, in bytes.
 const BASE_BYTES: u64 = 16 << 20;

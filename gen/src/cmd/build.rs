@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use dambase_gen::build::{Event, Options, Solver, Summary, build};
 use dambase_gen::plan::Plan;
 use dambase_gen::{Control, Error, limits};
-use dambase_rules::{LimitSet, Variant};
+use dambase_rules::LimitSet;
 
 use super::failure::{Failure, Outcome};
 use super::output::Output;
@@ -37,7 +37,8 @@ pub(super) struct Build {
     /// Memory that may be taken, for example 8GiB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = resources::amount)]
     memory: Option<u64>,
-    /// How positions are solved; the tables are the same. Distances are always solved one by one
+    /// How positions are solved; the tables are the same. Distances are always solved one by one; for
+    /// positions with king runs and for dtz tables this has no effect, they have solvers of their own
     #[arg(long, value_name = "SOLVER", value_enum, default_value_t = SolverName::SetWise)]
     solver: SolverName,
     /// Solve and write everything anew, in place of what is there
@@ -46,10 +47,6 @@ pub(super) struct Build {
     /// Prove every material before it is written, and mark its tables as verified
     #[arg(long)]
     verify: bool,
-    /// Draw limits of dtz tables: names to be on, or no-NAME to be off, for example
-    /// no-long-diagonal [default: all limits of the code]
-    #[arg(long, value_name = "NAME,...")]
-    limits: Option<String>,
     /// Say nothing but errors
     #[arg(long, short)]
     quiet: bool,
@@ -82,7 +79,7 @@ impl Build {
         let control = Arc::new(Control::new());
         stop::on_signal(&control)?;
         let progress = Progress::new(self.quiet);
-        let limits = self.limits(variant)?;
+        let limits = self.selection.limits(variant)?;
         let result = progress.watch(&control, || {
             let say = |event| say(&progress, &event);
             let summary = build(&plan, &options, &control, &say)?;
@@ -102,20 +99,6 @@ impl Build {
             }
             Err(e) => Err(failure(&plan, &options, e)),
         }
-    }
-
-    /// The draw limits of the tables to build; nothing if no such tables are.
-    fn limits(&self, variant: Variant) -> Result<Option<LimitSet>, Failure> {
-        let limits = match &self.limits {
-            Some(names) => LimitSet::parse(variant, names).map_err(|e| {
-                Failure::usage(
-                    format!("cannot use --limits {names}: {e}"),
-                    "give names separated by commas, no-NAME to switch one off",
-                )
-            })?,
-            None => LimitSet::of(variant),
-        };
-        Ok((self.selection.under_limits() && !limits.is_empty()).then_some(limits))
     }
 
     /// Says what was built under the draw limits.
@@ -243,6 +226,11 @@ fn failure(plan: &Plan, options: &Options, e: Error) -> Failure {
         Error::OtherLimits { .. } => failed(
             "give the same --limits, choose another --dir, or run with --rebuild to replace all \
              tables"
+                .to_owned(),
+        ),
+        Error::TooManyNeeds { .. } => failed(
+            "leave this material out with --only, or leave out the limits that run beside others \
+             with --limits"
                 .to_owned(),
         ),
         Error::MissingTable { .. } | Error::MissingDistances { .. } => {

@@ -45,6 +45,19 @@ pub(super) struct RuleJson {
     pub(super) dtz: Option<u16>,
     /// The limit that decides.
     pub(super) limit: Option<&'static str>,
+    /// The other clocks that run at the same time; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) others: Vec<ClockJson>,
+}
+
+/// A clock that runs beside the one that decides.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ClockJson {
+    limit: &'static str,
+    /// Plies of it that are needed, the other clocks being as they are; nothing if none would do.
+    dtz: Option<u16>,
+    /// Plies left on it.
+    left: u16,
 }
 
 impl RuleJson {
@@ -53,6 +66,16 @@ impl RuleJson {
             wld: v.value.name(),
             dtz: need(v),
             limit: v.limit,
+            others: v
+                .others
+                .iter()
+                .flatten()
+                .map(|o| ClockJson {
+                    limit: o.limit,
+                    dtz: o.needed.map(|n| n.0),
+                    left: o.left,
+                })
+                .collect(),
         }
     }
 }

@@ -34,8 +34,14 @@ pub(super) struct LineCommand {
     #[arg(long)]
     rule: bool,
     /// Plies that have run on a draw limit's clock, for example 16-move=26, with --rule; may be
-    /// given more than once
-    #[arg(long, value_name = "NAME=PLIES", value_parser = position::clock, requires = "rule")]
+    /// given more than once or with commas between
+    #[arg(
+        long,
+        value_name = "NAME=PLIES,...",
+        value_delimiter = ',',
+        value_parser = position::clock,
+        requires = "rule"
+    )]
     clock: Vec<ClockRun>,
     /// Print one JSON object
     #[arg(long)]

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::Args;
 use dambase_gen::plan::{Plan, Step};
-use dambase_rules::LimitSet;
 use dambase_tables::Metric;
 use serde::Serialize;
 
@@ -16,6 +15,7 @@ use super::{Code, grouped, size};
 const EXAMPLES: &str = "\
 Examples:
   dambase plan english --pieces 6 --metric wld
+  dambase plan russian --metric wld,dtz --limits default,30-move,60-move
   dambase plan international --only KKMvKM --json";
 
 /// Show what a build would solve, in order, and the memory, disk and time it would take
@@ -65,8 +65,8 @@ struct TotalJson<'a> {
 impl PlanCommand {
     pub(super) fn run(self) -> Outcome {
         let mut plan = self.selection.plan(self.code.variant)?;
-        if self.selection.under_limits() && !LimitSet::of(plan.variant).is_empty() {
-            plan = plan.with_limits();
+        if let Some(limits) = self.selection.limits(plan.variant)? {
+            plan = plan.with_limits(&limits);
         }
         let mut out = Output::new();
         if self.json {

@@ -93,10 +93,20 @@ pub(super) fn ruled(wld: Wld, dtw: Option<u16>, rule: Option<&Verdict>) -> Strin
             format!("{verb}{distance}, but drawn by the {name} rule{why}")
         }
         (RuleValue::Win(n) | RuleValue::Loss(n), Some(_), Some(left)) if dtw != Some(0) => {
-            format!(
+            let mut text = format!(
                 "{plain}; within the {name} rule (needs {} of its clock, {left} left)",
                 plies(n.0)
-            )
+            );
+            for other in rule.others.iter().flatten() {
+                let needed = other.needed.map_or(0, |n| n.0);
+                text.push_str(&format!(
+                    " and the {} rule (needs {}, {} left)",
+                    other.limit,
+                    plies(needed),
+                    other.left
+                ));
+            }
+            text
         }
         _ => plain,
     }

@@ -38,8 +38,13 @@ pub(super) struct Probe {
     #[command(flatten)]
     directories: Directories,
     /// Plies that have run on a draw limit's clock, for example 16-move=26; may be given more than
-    /// once. Clocks that are not named are full
-    #[arg(long, value_name = "NAME=PLIES", value_parser = position::clock)]
+    /// once or with commas between. Clocks that are not named are full
+    #[arg(
+        long,
+        value_name = "NAME=PLIES,...",
+        value_delimiter = ',',
+        value_parser = position::clock
+    )]
     clock: Vec<ClockRun>,
     /// Read positions from standard input, one a line; a bad line gives an error and the rest is
     /// answered all the same

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use dambase_gen::plan::{Plan, occurs};
-use dambase_rules::Variant;
+use dambase_rules::{LimitSet, Variant};
 use dambase_tables::{Material, Metric};
 
 use super::failure::Failure;
@@ -30,6 +30,11 @@ pub(super) struct Selection {
     /// Only these materials, for example KKMvKM, and the smaller ones that they need
     #[arg(long, value_name = "MATERIAL,...", value_delimiter = ',', value_parser = material)]
     only: Vec<Material>,
+    /// Draw limits of dtz tables: names to be on, or no-NAME to be off; "default" stands for those
+    /// that are on by default. For example no-long-diagonal, or default,30-move,60-move for the
+    /// extras of russian [default: default]
+    #[arg(long, value_name = "NAME,...")]
+    limits: Option<String>,
     /// Leave the king run out of a code that has one (frisian): a fraction of the positions, but
     /// values are those of play without that rule
     #[arg(long)]
@@ -66,6 +71,20 @@ impl Selection {
     /// Whether tables under the draw limits are asked for. They are built from those of the plan.
     pub(super) fn under_limits(&self) -> bool {
         self.metric.contains(&Metric::Dtz)
+    }
+
+    /// The draw limits of the tables asked for; nothing if no such tables are.
+    pub(super) fn limits(&self, variant: Variant) -> Result<Option<LimitSet>, Failure> {
+        let limits = match &self.limits {
+            Some(names) => LimitSet::parse(variant, names).map_err(|e| {
+                Failure::usage(
+                    format!("cannot use --limits {names}: {e}"),
+                    "give names separated by commas, no-NAME to switch one off",
+                )
+            })?,
+            None => LimitSet::of(variant),
+        };
+        Ok((self.under_limits() && !limits.is_empty()).then_some(limits))
     }
 
     /// What is stored besides.

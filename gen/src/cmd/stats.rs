@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use dambase_gen::verify::Listing;
+use dambase_rules::limits::Clock;
 use dambase_rules::{LimitSet, Position, Side, Variant};
 use dambase_tables::{Header, Material, Metric, RunIndex, SliceStats, Table};
 use serde::Serialize;
@@ -68,6 +69,9 @@ struct RuleStatsJson {
     max_dtz_loss: Option<u16>,
     /// The limit that governs the material.
     limit: Option<&'static str>,
+    /// The limit whose clock runs beside that one, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beside: Option<&'static str>,
 }
 
 impl Stats {
@@ -177,10 +181,12 @@ fn rule_row(material: Material, side: Side, header: &Header) -> RuleStatsJson {
     let (stored, _) = stored_side(material, side, header.material);
     let stats: &SliceStats = &header.slice(stored).expect("a checked header").stats;
     let limits = LimitSet::from_hash(header.variant, header.limits_hash);
-    let limit = limits.and_then(|l| {
-        let clock = l.of_material(material.kings, material.men)?;
-        Some(l.limit(clock).name)
-    });
+    let name = |of: fn(&LimitSet, [u8; 2], [u8; 2]) -> Option<Clock>| {
+        let limits = limits.as_ref()?;
+        let clock = of(limits, material.kings, material.men)?;
+        Some(limits.limit(clock).name)
+    };
+    let limit = name(LimitSet::of_material);
     let plies = |l: Option<dambase_tables::Longest>| limit.and(l).map(|l| l.plies.0);
     RuleStatsJson {
         win: stats.wins,
@@ -191,6 +197,7 @@ fn rule_row(material: Material, side: Side, header: &Header) -> RuleStatsJson {
         max_dtz_win: plies(stats.longest_win),
         max_dtz_loss: plies(stats.longest_loss),
         limit,
+        beside: name(LimitSet::beside_of),
     }
 }
 
@@ -239,7 +246,12 @@ fn text(r: &StatsJson, out: &mut Output) -> Outcome {
                 grouped(c.cursed_win),
                 grouped(c.blessed_loss)
             ),
-            Some(limit) => format!("  within the {limit} rule"),
+            Some(limit) => {
+                let beside = c
+                    .beside
+                    .map_or_else(String::new, |b| format!(" and the {b} rule"));
+                format!("  within the {limit} rule{beside}")
+            }
             None => String::new(),
         }
     });

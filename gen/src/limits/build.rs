@@ -11,10 +11,10 @@ use dambase_rules::movegen::{MoveList, captures};
 use dambase_rules::{LimitSet, Ruleset, Variant, WithRuleset, marker};
 use dambase_tables::{
     DtzArray, Header, Index, Material, Metric, RuleValue, Table, Wld, WldArray, WriteOptions,
-    table_path, write_dtz,
+    table_path, write_dtz, write_needs,
 };
 
-use super::{Done, Plan as Solving, Ruled, RuledStore, solve_any};
+use super::{Done, Plan as Solving, Ruled, RuledNeeds, RuledStore, solve_any};
 use crate::build::{Event, Options, Summary, check_run, lock};
 use crate::plan::Plan;
 use crate::{Control, Error, Solved, Store, kingrun, parallel, verify};
@@ -103,11 +103,11 @@ impl Builder<'_> {
                     positions: step.positions,
                 });
                 let start = Instant::now();
-                let dtz = self.solve(material, &mut store)?;
+                let Made { dtz, needs } = self.solve(material, &mut store)?;
                 let solving = start.elapsed();
                 let start = Instant::now();
                 let dtz = dtz.as_deref().unwrap_or_else(|| store.dtz(material));
-                let header = self.write(material, dtz)?;
+                let header = self.write(material, dtz, needs)?;
                 summary.bytes += header.file_bytes;
                 (self.watch)(Event::Written {
                     material,
@@ -164,7 +164,7 @@ impl Builder<'_> {
 
     /// Refuses what does not fit into memory.
     fn check_memory(&self, needed: &[bool]) -> Result<(), Error> {
-        let profile = self.plan.profile_under_limits(needed);
+        let profile = self.plan.profile_under_limits(self.limits, needed);
         let needed = profile.into_iter().max().unwrap_or(0);
         if needed > self.options.memory {
             return Err(Error::Memory {
@@ -207,21 +207,18 @@ impl Builder<'_> {
         }
     }
 
-    /// Solves a material and keeps its values; gives those to be written if they are not kept as
-    /// they are.
-    fn solve(
-        &self,
-        material: Material,
-        store: &mut Stores,
-    ) -> Result<Option<Vec<DtzArray>>, Error> {
+    /// Solves a material and keeps its values; gives what is to be written beside them.
+    fn solve(&self, material: Material, store: &mut Stores) -> Result<Made, Error> {
         let mut wld = self.wld(material)?;
         match store {
             Stores::Plain(store) => {
                 resolve(&mut Values::Wld(&mut wld), material, store, self.control)?;
                 let slices: Vec<_> = wld.iter().collect();
-                let ruled = solve_any(material, &slices, store, self.control)?;
+                let mut ruled = solve_any(material, &slices, store, self.control)?;
+                // Nothing that leads here asks for it.
+                let needs = ruled.needs.take();
                 store.insert(ruled);
-                Ok(None)
+                Ok(Made { dtz: None, needs })
             }
             Stores::WithRuns { without, under } => {
                 let wld = self.resolved(material, wld, without)?;
@@ -230,7 +227,10 @@ impl Builder<'_> {
                 let left = dtz.iter().map(|a| of(a, RuleValue::under_limits)).collect();
                 under.insert(values(material, left));
                 without.insert(wld);
-                Ok(Some(dtz))
+                Ok(Made {
+                    dtz: Some(dtz),
+                    needs: None,
+                })
             }
         }
     }
@@ -269,15 +269,16 @@ impl Builder<'_> {
             }
         };
         resolve(&mut Values::Dtz(&mut dtz), material, store, self.control)?;
-        if self
-            .limits
-            .diagonal_of(material.kings, material.men)
-            .is_none()
-        {
+        let (kings, men) = (material.kings, material.men);
+        let diagonal = self.limits.diagonal_of(kings, men).is_some();
+        // Only a material's own clock runs on into another material.
+        let own = self.limits.own_clock(kings, men).is_some();
+        if !diagonal || !own {
             store.insert(Ruled {
                 material,
                 dtz,
                 beneath: None,
+                needs: None,
             });
             return Ok(());
         }
@@ -290,13 +291,31 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn write(&self, material: Material, dtz: &[DtzArray]) -> Result<Header, Error> {
-        struct Write<'a>(PathBuf, Material, &'a [DtzArray], WriteOptions);
+    fn write(
+        &self,
+        material: Material,
+        dtz: &[DtzArray],
+        needs: Option<RuledNeeds>,
+    ) -> Result<Header, Error> {
+        struct Write<'a>(
+            PathBuf,
+            Material,
+            &'a [DtzArray],
+            Option<RuledNeeds>,
+            WriteOptions,
+        );
         impl WithRuleset for Write<'_> {
-            type Output = Result<Header, dambase_tables::Error>;
+            type Output = Result<Header, Error>;
             fn run<R: Ruleset>(self) -> Self::Output {
-                let slices: Vec<_> = self.2.iter().collect();
-                write_dtz::<R>(&self.0, self.1, &slices, &self.3)
+                let Self(path, material, dtz, needs, options) = self;
+                let slices: Vec<_> = dtz.iter().collect();
+                let Some(needs) = needs else {
+                    return Ok(write_dtz::<R>(&path, material, &slices, &options)?);
+                };
+                let (arrays, list) = needs.into_symbols(material, dtz)?;
+                let slices: Vec<_> = arrays.iter().collect();
+                let header = write_needs::<R>(&path, material, &slices, &list, &options)?;
+                Ok(header)
             }
         }
         let options = WriteOptions {
@@ -306,11 +325,17 @@ impl Builder<'_> {
             ..WriteOptions::default()
         };
         let path = self.path(material, Metric::Dtz);
-        Ok(self
-            .plan
-            .variant
-            .with(Write(path, material, dtz, options))?)
+        let write = Write(path, material, dtz, needs, options);
+        self.plan.variant.with(write)
     }
+}
+
+/// What is written of a material that was solved.
+struct Made {
+    /// Its values, if they are not kept as they are.
+    dtz: Option<Vec<DtzArray>>,
+    /// What its positions need where several clocks run.
+    needs: Option<RuledNeeds>,
 }
 
 /// Finished materials.
@@ -388,6 +413,7 @@ fn resolve(
             let none = Done {
                 dtz: Vec::new(),
                 beneath: None,
+                beside: None,
             };
             let slice = |&side| {
                 let chunks = index.positions().div_ceil(CHUNK) as usize;

@@ -5,6 +5,8 @@
 //! its exact need `u` of that clock, and all pairs `(d, u)` are known. What is kept is the least
 //! `d` that does with `u` full, and the least `u` that does with `d` full.
 
+use std::ops::Range;
+
 use dambase_rules::limits::Link;
 use dambase_rules::{Board, Ruleset, Side};
 use dambase_tables::{Dtz, RuleValue, Wld};
@@ -16,18 +18,67 @@ use super::{Done, Exit, Moves, Plan, for_each_before};
 const UNDECIDED: u8 = u8::MAX;
 
 /// The states of a king space, for one side to move.
-struct Space {
+pub(super) struct Space {
     /// The first state of each king rank, and the number of states.
     first: Vec<u32>,
+    /// Plies of the full clock.
+    full: usize,
 }
 
 impl Space {
+    /// Without a diagonal every position is one state.
+    pub(super) fn new<R: Ruleset>(plan: &Plan<'_, R>, men_rank: u64) -> Self {
+        let index = &plan.index;
+        let ranks = index.king_space() as usize;
+        let men = index.men(men_rank);
+        let mut first = vec![0; ranks + 1];
+        for rank in 0..ranks {
+            let states = match plan.diagonal {
+                Some((diagonal, full)) => {
+                    let kings = index.kings(men[0] | men[1], rank as u64);
+                    let on = diagonal.holds(&Board { men, kings });
+                    if on { u32::from(full) + 1 } else { 1 }
+                }
+                None => 1,
+            };
+            first[rank + 1] = first[rank] + states;
+        }
+        let full = plan.diagonal.map_or(0, |(_, full)| full.into());
+        Self { first, full }
+    }
+    /// Number of states.
+    pub(super) fn states(&self) -> usize {
+        self.first[self.first.len() - 1] as usize
+    }
     /// The states of a position: one, or one for each number of plies left.
-    fn of(&self, rank: usize) -> std::ops::Range<usize> {
+    pub(super) fn of(&self, rank: usize) -> Range<usize> {
         self.first[rank] as usize..self.first[rank + 1] as usize
     }
-    fn on_diagonal(&self, rank: usize) -> bool {
+    pub(super) fn on_diagonal(&self, rank: usize) -> bool {
         self.of(rank).len() > 1
+    }
+    /// The states of the position `before` from which a king move leads to the position `after` with
+    /// `d` plies left there.
+    pub(super) fn before(&self, before: usize, after: usize, d: usize) -> Range<usize> {
+        let all = self.of(before);
+        match (self.on_diagonal(before), self.on_diagonal(after)) {
+            // The clock ran: it had one more.
+            (true, true) => all.start + d + 1..(all.start + d + 2).min(all.end),
+            // It ran and is dropped: any number but 0 allows the move.
+            (true, false) => all.start + 1..all.end,
+            // It begins, full.
+            (false, true) if d != self.full => all.start..all.start,
+            (false, _) => all,
+        }
+    }
+    /// The state of the position `after` to which a king move leads from `before` with `d` plies left.
+    pub(super) fn after(&self, before: usize, d: usize, after: usize) -> usize {
+        let all = self.of(after);
+        match (self.on_diagonal(before), self.on_diagonal(after)) {
+            (true, true) => all.start + d - 1,
+            (false, true) => all.end - 1,
+            (_, false) => all.start,
+        }
     }
 }
 
@@ -36,19 +87,12 @@ pub(super) fn solve<R: Ruleset>(plan: &Plan<'_, R>, done: &Done, men_rank: u64) 
     let ranks = index.king_space() as usize;
     let men = index.men(men_rank);
     let taken = men[0] | men[1];
-    let (diagonal, full) = plan.diagonal.expect("a material of the long diagonal");
-    let mut space = Space {
-        first: vec![0; ranks + 1],
-    };
+    let space = Space::new(plan, men_rank);
     let board = |rank: usize| Board {
         men,
         kings: index.kings(taken, rank as u64),
     };
-    for rank in 0..ranks {
-        let on = diagonal.holds(&board(rank));
-        space.first[rank + 1] = space.first[rank] + if on { u32::from(full) + 1 } else { 1 };
-    }
-    let n = space.first[ranks] as usize;
+    let n = space.states();
     let mut states = [vec![State::default(); n], vec![State::default(); n]];
     let mut needs = [vec![UNDECIDED; n], vec![UNDECIDED; n]];
     let mut wlds: [Vec<Wld>; 2] = [Vec::new(), Vec::new()];
@@ -137,22 +181,10 @@ pub(super) fn solve<R: Ruleset>(plan: &Plan<'_, R>, done: &Done, men_rank: u64) 
             needs[s][state] = need as u8;
             let before = side.other();
             let after = king_move.need(need);
-            let on = space.on_diagonal(rank);
             let d = state - space.of(rank).start;
             let kings = index.kings(taken, rank as u64);
             for_each_before::<R>(index, taken, kings, before, |r| {
-                let all = space.of(r as usize);
-                let from = match (space.on_diagonal(r as usize), on) {
-                    // The clock ran: it had one more.
-                    (true, true) => all.start + d + 1..(all.start + d + 2).min(all.end),
-                    // It ran and is dropped: any number but 0 allows the move.
-                    (true, false) => all.start + 1..all.end,
-                    // It begins, full.
-                    (false, true) if d == usize::from(full) => all,
-                    (false, true) => return,
-                    (false, false) => all,
-                };
-                for from in from {
+                for from in space.before(r as usize, rank, d) {
                     let state = &mut states[before as usize][from];
                     let at = (before, r as u32, from as u32);
                     match state.hope {
@@ -192,5 +224,6 @@ pub(super) fn solve<R: Ruleset>(plan: &Plan<'_, R>, done: &Done, men_rank: u64) 
     Unit {
         dtz: [kept(0, true), kept(1, true)],
         beneath: Some([kept(0, false), kept(1, false)]),
+        extra: None,
     }
 }

@@ -10,7 +10,12 @@
 //!
 //! Nothing is decided under the limits that is not decided the same way without them, so drawn
 //! positions are never looked at.
+//!
+//! Where several clocks run at once (Russian) one number is not enough: `diagonal` splits positions by
+//! the plies left on the long diagonal's clock, `beside` finds all pairs of plies of the quiet clock
+//! and one beside it.
 
+mod beside;
 pub mod build;
 mod diagonal;
 pub mod prove;
@@ -21,8 +26,10 @@ use std::collections::HashMap;
 use dambase_rules::limits::{Diagonal, Link};
 use dambase_rules::movegen::MoveList;
 use dambase_rules::{Bits, Board, Geometry, LimitSet, Move, Ruleset, Side, Variant, marker};
+use dambase_tables::needs::{NeedsArray, NeedsList, NeedsNumbers};
 use dambase_tables::{Dtz, DtzArray, Index, Material, RuleValue, Wld, WldArray, canonical};
 
+use self::beside::{Beside, DoneBeside};
 use crate::{Control, Error, parallel};
 
 /// The values under the limits of a canonical material.
@@ -36,6 +43,55 @@ pub struct Ruled {
     /// runs is that of the clock beneath, the diagonal's clock being full. It is what a clock
     /// that runs on into this material has to allow.
     pub beneath: Option<Vec<DtzArray>>,
+    /// Where a clock runs beside the quiet one and pairs of plies count: all of them.
+    pub needs: Option<RuledNeeds>,
+}
+
+/// All combinations of plies with which the positions of a material stand.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuledNeeds {
+    /// The different ones.
+    pub list: NeedsList,
+    /// The number in `list` of each position, one array per side in the order of
+    /// [`Material::sides`].
+    pub numbers: Vec<Vec<u32>>,
+}
+
+impl RuledNeeds {
+    /// The symbols of a table, and its lists in that order: those of many positions first.
+    ///
+    /// # Errors
+    /// [`Error::TooManyNeeds`].
+    pub fn into_symbols(
+        self,
+        material: Material,
+        dtz: &[DtzArray],
+    ) -> Result<(Vec<NeedsArray>, NeedsList), Error> {
+        let found = self.list.len();
+        if found > NeedsList::MOST {
+            let most = NeedsList::MOST;
+            return Err(Error::TooManyNeeds {
+                material,
+                found,
+                most,
+            });
+        }
+        let mut weight = vec![0; found];
+        for &n in self.numbers.iter().flatten() {
+            weight[n as usize] += 1;
+        }
+        let (list, new) = NeedsNumbers::by_weight(self.list, &weight);
+        let symbols = |(numbers, dtz): (&Vec<u32>, &DtzArray)| NeedsArray {
+            symbols: (0..dtz.len())
+                .map(|i| {
+                    let number = new[numbers[i as usize] as usize];
+                    // Undecided positions have the empty list, and a symbol without one.
+                    NeedsList::symbol(dtz.get(i), number).unwrap_or(0)
+                })
+                .collect(),
+        };
+        Ok((self.numbers.iter().zip(dtz).map(symbols).collect(), list))
+    }
 }
 
 /// Finished materials, found by their canonical form.
@@ -91,7 +147,9 @@ pub fn solve<R: Ruleset>(
     ctl: &Control,
 ) -> Result<Ruled, Error> {
     solve_by::<R>(material, wld, store, ctl, |plan, done, men_rank| {
-        if plan.diagonal.is_some() {
+        if plan.beside.is_some() {
+            beside::solve(plan, done, men_rank)
+        } else if plan.diagonal.is_some() {
             diagonal::solve(plan, done, men_rank)
         } else {
             unit::solve(plan, done, men_rank)
@@ -119,6 +177,7 @@ fn solve_by<R: Ruleset>(
     let mut done = Done {
         dtz: vec![vec![0; positions]; 2],
         beneath: plan.diagonal.map(|_| vec![vec![0; positions]; 2]),
+        beside: (plan.beside).map(|_| DoneBeside::new(positions, plan.diagonal_states())),
     };
     for level in plan.levels() {
         // King spaces of one level do not lead to each other.
@@ -137,6 +196,9 @@ fn solve_by<R: Ruleset>(
                     to[s][space].copy_from_slice(&from[s]);
                 }
             }
+            if let (Some(to), Some(from)) = (&mut done.beside, &unit.extra) {
+                to.add(start, plan.diagonal_states(), from);
+            }
         }
     }
     let stored = |mut both: Vec<Vec<u8>>| {
@@ -147,6 +209,12 @@ fn solve_by<R: Ruleset>(
         material,
         dtz: stored(done.dtz),
         beneath: done.beneath.map(stored),
+        // Without a quiet clock one number is enough where the diagonal's does not run, and with it
+        // what is in `dtz`.
+        needs: done.beside.filter(|_| plan.pairs).map(|b| RuledNeeds {
+            list: b.numbers.into_list(),
+            numbers: b.needs.into_iter().take(material.sides().len()).collect(),
+        }),
     })
 }
 
@@ -211,6 +279,7 @@ fn without_limits(material: Material, wld: &[&WldArray], ctl: &Control) -> Ruled
         material,
         dtz,
         beneath: None,
+        needs: None,
     }
 }
 
@@ -227,6 +296,7 @@ const fn unlimited(wld: Wld) -> RuleValue {
 struct Done {
     dtz: Vec<Vec<u8>>,
     beneath: Option<Vec<Vec<u8>>>,
+    beside: Option<DoneBeside>,
 }
 
 /// What does not change while a material is solved.
@@ -237,6 +307,10 @@ struct Plan<'a, R: Ruleset> {
     budget: Option<u16>,
     /// The long diagonal's clock and its plies.
     diagonal: Option<(Diagonal, u16)>,
+    /// The clock beside the quiet one, if pairs of plies count.
+    beside: Option<Beside>,
+    /// Whether they are kept.
+    pairs: bool,
     /// How the clock goes on after a man's move without crowning.
     man_move: Link,
     /// `[side][kings taken][men taken][crowned]`.
@@ -315,15 +389,38 @@ impl<'a, R: Ruleset> Plan<'a, R> {
                 }
             }
         }
+        let man_move = limits.link(counts(material), counts(material), true);
+        let plies = |c| limits.limit(c).plies();
+        let beside = limits.beside_of(material.kings, material.men);
+        let pairs = beside.is_some() && limits.has_pairs(material.kings, material.men);
+        let beside = match (beside, clock) {
+            (Some(b), _) if pairs => Some(Beside {
+                plies: plies(b),
+                quiet: clock.map(plies),
+            }),
+            // The quiet clock is off, but the diagonal's is on.
+            (None, Some(c)) if diagonal.is_some() && man_move == Link::RunsOn => Some(Beside {
+                plies: plies(c),
+                quiet: None,
+            }),
+            _ => None,
+        };
         Ok(Self {
             index,
             wld,
+            beside,
+            pairs,
             budget: clock.map(|c| limits.limit(c).plies()),
             diagonal: diagonal.map(|d| (d, limits.limit(d.clock).plies())),
-            man_move: limits.link(counts(material), counts(material), true),
+            man_move,
             children,
             strides,
         })
+    }
+
+    /// The states of a position on the long diagonal; 1 where its clock cannot run.
+    fn diagonal_states(&self) -> usize {
+        self.diagonal.map_or(0, |(_, full)| usize::from(full)) + 1
     }
 
     /// The men placements by the steps left to their crowning, fewest first: a man's move leads

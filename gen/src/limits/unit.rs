@@ -4,6 +4,7 @@ use dambase_rules::limits::Link;
 use dambase_rules::{Board, Ruleset, Side};
 use dambase_tables::{Dtz, RuleValue, Wld};
 
+use super::beside::Extra;
 use super::{Done, Moves, Plan, for_each_before};
 
 /// The values of a king space, both sides to move.
@@ -11,6 +12,8 @@ pub(super) struct Unit {
     pub(super) dtz: [Vec<u8>; 2],
     /// As in [`super::Ruled`].
     pub(super) beneath: Option<[Vec<u8>; 2]>,
+    /// Where pairs of clocks count.
+    pub(super) extra: Option<Extra>,
 }
 
 /// What is known of a position while its king space is solved.
@@ -187,5 +190,6 @@ pub(super) fn solve<R: Ruleset>(plan: &Plan<'_, R>, done: &Done, men_rank: u64) 
     Unit {
         dtz: codes,
         beneath: None,
+        extra: None,
     }
 }

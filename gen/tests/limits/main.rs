@@ -1,5 +1,6 @@
 //! Compares every figure under the draw limits with the independent solver's.
 
+mod beside;
 mod commands;
 mod pairs;
 mod product;
