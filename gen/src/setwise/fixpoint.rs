@@ -10,6 +10,7 @@ use super::game::Game;
 use super::layout::{Sets, legal_word};
 use super::reach::{reach_by_vector, symmetrise};
 use super::word::{Word, kernel};
+use crate::Control;
 
 /// What is known of one mover's positions; planes `[men][kings of the side without the
 /// vector][other kings of the vector's side]`.
@@ -191,6 +192,8 @@ pub(super) struct Shape<'a, W: Word> {
     /// For men of the vector's side and of the other: the placements a sideways step leads to
     /// from each placement. Empty where no men move sideways.
     pub(super) sideways: [&'a [Vec<u32>]; 2],
+    /// Asked once a round; a unit that was stopped is left unfinished.
+    pub(super) ctl: &'a Control,
 }
 
 impl<W: Word> Shape<'_, W> {
@@ -297,7 +300,7 @@ impl<W: Word> Shape<'_, W> {
         for row in 0..rows {
             buf.fresh[row] = family.lost[self.range(row)].iter().any(|w| !w.is_empty());
         }
-        loop {
+        while !self.ctl.is_stopped() {
             // The loser: everything without a move to a position the winner has not won.
             self.escapes_over(family.won, buf);
             for row in 0..rows {
@@ -516,7 +519,7 @@ impl<W: Word> Shape<'_, W> {
         buf.fresh.resize(rows, false);
         buf.some_lost.clear();
         buf.some_lost.resize(rows, false);
-        loop {
+        while !self.ctl.is_stopped() {
             let mut any = false;
             for row in 0..rows {
                 if !std::mem::take(&mut buf.again[row]) {

@@ -136,6 +136,7 @@ fn solve_in<W: Word>(
         arrays: &arrays,
         levels,
         turned: (0..=most as usize).map(|k| sets.turned(k)).collect(),
+        ctl,
     };
     let arenas = Pool::<Arena<'_, W>>::default();
     // Enough work for a task, enough tasks for the threads.
@@ -151,6 +152,7 @@ fn solve_in<W: Word>(
             let mut placements = 0;
             job.levels.try_for_each(level, range, |unit| {
                 placements += job.solve(unit, &mut arena);
+                // Also when the unit was left unfinished.
                 ctl.check()
             })?;
             ctl.add(positions * placements);

@@ -15,6 +15,7 @@ use super::layout::Sets;
 use super::levels::{self, Levels};
 use super::planes::{Planes, WriteUnit, change_view, dense_view, turn_plane};
 use super::word::{Word, with_pack};
+use crate::Control;
 
 /// Everything that stays the same for all units of a material.
 pub(super) struct Job<'a, W: Word> {
@@ -32,6 +33,7 @@ pub(super) struct Job<'a, W: Word> {
     pub(super) levels: Levels<W>,
     /// By number of kings: the number of each set turned by 180 degrees.
     pub(super) turned: Vec<Vec<u32>>,
+    pub(super) ctl: &'a Control,
 }
 
 /// Buffers of one thread, used for one unit after the other.
@@ -63,7 +65,7 @@ pub(super) fn fixpoint_view(material: Material) -> Side {
 }
 
 impl<'a, W: Word> Job<'a, W> {
-    /// Solves a unit. Returns how many placements of the men are finished with it.
+    /// Solves a unit, unless it is stopped before. Returns how many placements of the men are finished with it.
     pub(super) fn solve(&'a self, unit: levels::Unit, arena: &mut Arena<'a, W>) -> u64 {
         let (game, sets) = (self.game, self.sets);
         let v = fixpoint_view(self.material);
@@ -161,6 +163,7 @@ impl<'a, W: Word> Job<'a, W> {
             kings: [kings(v), kings(o)],
             men: &arena.all_men,
             sideways: [&arena.sideways[0], &arena.sideways[1]],
+            ctl: self.ctl,
         };
         let [mv, mo] = &mut arena.movers;
         if misere {
@@ -209,6 +212,9 @@ impl<'a, W: Word> Job<'a, W> {
             .into_par_iter()
             .zip(strips)
             .for_each(|(mut part, strips)| {
+                if self.ctl.is_stopped() {
+                    return;
+                }
                 let mut scratch = Scratch::default();
                 unit(&mut scratch).run_strips(strips, &mut part, &mut scratch);
             });
