@@ -71,6 +71,11 @@ pub enum Event {
         /// What [`Control::positions`] will count up to.
         work: u64,
     },
+    /// A table that is there is read, because others are built from it.
+    Reading {
+        /// The material.
+        material: Material,
+    },
     /// A material is being solved.
     Solving {
         /// The material.
@@ -449,6 +454,7 @@ impl Builder<'_> {
                     waiting.wait(done)?;
                 }
             } else {
+                (self.watch)(Event::Reading { material });
                 let solved = self.pool.install(|| self.load(material, &store))?;
                 store.insert(solved);
             }

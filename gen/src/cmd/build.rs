@@ -145,7 +145,8 @@ fn say(progress: &Progress, event: &Event) {
                 "{missing} materials to build ({positions} positions), {reused} are there"
             ));
         }
-        Event::Solving { material, .. } => progress.task(material.to_string()),
+        Event::Reading { material } => progress.task(format!("reading {material}")),
+        Event::Solving { material, .. } => progress.work(material.to_string()),
         Event::Written {
             material,
             positions,

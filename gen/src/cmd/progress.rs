@@ -25,6 +25,8 @@ pub(super) struct Progress {
 struct State {
     start: Instant,
     total: u64,
+    /// Whether the clock of the rate has been started.
+    working: bool,
     task: String,
 }
 
@@ -43,6 +45,7 @@ impl Progress {
             state: Mutex::new(State {
                 start: Instant::now(),
                 total: 0,
+                working: false,
                 task: String::new(),
             }),
         }
@@ -63,7 +66,20 @@ impl Progress {
         }
     }
 
-    /// Says what is being worked at.
+    /// Says which part of what is counted is being worked at; the clock starts with the first.
+    pub(super) fn work(&self, task: String) {
+        let mut state = self.state();
+        if !std::mem::replace(&mut state.working, true) {
+            state.start = Instant::now();
+            if let Some(bar) = &self.bar {
+                bar.reset_eta();
+            }
+        }
+        drop(state);
+        self.task(task);
+    }
+
+    /// Says what is being done.
     pub(super) fn task(&self, task: String) {
         if let Some(bar) = &self.bar {
             bar.set_message(task.clone());
@@ -123,6 +139,12 @@ impl Progress {
         let state = self.state();
         if state.total == 0 {
             return;
+        }
+        if done == 0 {
+            // No rate yet, so no estimate.
+            let text = format!("0.0 %, {}", state.task);
+            drop(state);
+            return self.line(text);
         }
         let seconds = state.start.elapsed().as_secs_f64();
         let rate = done as f64 / seconds.max(0.001);
