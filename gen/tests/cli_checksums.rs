@@ -3,6 +3,7 @@
 use std::process::Command as Program;
 
 use assert_cmd::Command;
+use dambase_rules::Variant;
 
 fn dambase(args: &[&str]) -> String {
     let mut c = Command::cargo_bin("dambase").unwrap();
@@ -35,6 +36,36 @@ fn sha256sum_agrees() {
             String::from_utf8_lossy(&out.stdout)
         );
     }
+}
+
+/// The bytes of tables are a promise: a change of them must be meant. If it is, set
+/// `UPDATE_REFERENCE`, run this again, and say so in CHANGELOG.md.
+#[test]
+fn reference_tables_keep_their_bytes() {
+    let d = tempfile::tempdir().unwrap();
+    let dir = d.path().to_str().unwrap();
+    for &variant in Variant::ALL.iter().filter(|v| v.is_code()) {
+        let limits = !variant.rules().limits.is_empty();
+        let metrics = if limits { "wld,dtw,dtz" } else { "wld,dtw" };
+        let pieces = if variant == Variant::English {
+            "3"
+        } else {
+            "2"
+        };
+        let name = variant.name();
+        let args = ["build", name, "--pieces", pieces, "--metric", metrics];
+        dambase(&[&args[..], &["--quiet", "--dir", dir]].concat());
+    }
+    let list = dambase(&["checksums", "--dir", dir]);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reference.b3");
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::write(path, &list).unwrap();
+    }
+    let wanted = std::fs::read_to_string(path).unwrap();
+    let (ours, wanted): (Vec<_>, Vec<_>) = (list.lines().collect(), wanted.lines().collect());
+    assert_eq!(ours.len(), wanted.len());
+    let other: Vec<_> = ours.iter().filter(|l| !wanted.contains(l)).collect();
+    assert!(other.is_empty(), "other bytes than committed: {other:#?}");
 }
 
 #[test]

@@ -42,23 +42,24 @@ fn assert_equal(variant: Variant, got: &Solved, wanted: &Solved) {
     }
 }
 
-/// Solves a material and all it leads to.
-fn closure(variant: Variant, material: &str) -> (Material, Store) {
+/// Solves a material and all it leads to, as far as the store has not got it.
+fn closure(variant: Variant, material: &str, store: &mut Store) -> Material {
     let material: Material = material.parse().unwrap();
     let plan = Plan::with_children(variant, &[material], &[Metric::Wld], 2).unwrap();
-    let mut store = Store::new();
     for step in &plan.steps {
-        let ctl = Control::new();
-        let solved = setwise::solve_variant(variant, step.material, &store, false, &ctl);
-        store.insert(solved.unwrap());
+        if store.get(step.material).is_none() {
+            let ctl = Control::new();
+            let solved = setwise::solve_variant(variant, step.material, store, false, &ctl);
+            store.insert(solved.unwrap());
+        }
     }
-    (material, store)
+    material
 }
 
 /// Compares a whole material of which all smaller ones were solved set-wise.
-fn compare_one(variant: Variant, material: &str) {
-    let (material, store) = closure(variant, material);
-    let wanted = scalar::solve_variant(variant, material, &store, false, &Control::new()).unwrap();
+fn compare_one(variant: Variant, material: &str, store: &mut Store) {
+    let material = closure(variant, material, store);
+    let wanted = scalar::solve_variant(variant, material, store, false, &Control::new()).unwrap();
     assert_equal(variant, store.get(material).unwrap(), &wanted);
 }
 
@@ -74,8 +75,8 @@ fn value(variant: Variant, store: &Store, board: &Board<u128>, side: Side) -> Wl
 
 /// Takes `units` placements of the men, with all placements of the kings and either side to move,
 /// and asks whether each value follows from those of the moves.
-fn follows(variant: Variant, material: &str, units: u64) {
-    let (material, store) = closure(variant, material);
+fn follows(variant: Variant, material: &str, units: u64, store: &mut Store) {
+    let material = closure(variant, material, store);
     let index = Index::<u128>::new(variant.rules().geometry, material).unwrap();
     for unit in 0..units.min(index.men_placements()) {
         // Spread over all placements, away from any period of their order.
@@ -83,12 +84,12 @@ fn follows(variant: Variant, material: &str, units: u64) {
         for i in 0..index.king_space() {
             let board = index.board(rank * index.king_space() + i);
             for side in Side::BOTH {
-                let ours = value(variant, &store, &board, side);
+                let ours = value(variant, store, &board, side);
                 let position = Position::new(variant, board, side, [Run::NONE; 2]).unwrap();
                 let wanted = match position.winner() {
                     Some(winner) if winner == side => Wld::Win,
                     Some(_) => Wld::Loss,
-                    None => best(variant, &store, &position),
+                    None => best(variant, store, &position),
                 };
                 assert_eq!(ours, wanted, "{variant} {}", position.fen());
             }
@@ -170,53 +171,45 @@ codes! {
 mod five_and_six_pieces {
     use super::*;
 
-    #[test]
-    #[ignore = "slow: cargo test --release -p dambase-gen --test setwise -- --ignored"]
-    fn english() {
-        for material in ["KKMvKM", "KKKvKK", "MMMvKM", "KMMvMM", "MMMvMM"] {
-            compare_one(Variant::English, material);
+    /// `whole` materials are compared with the scalar solver; of the others in `units` so many
+    /// placements of the men.
+    fn check(variant: Variant, whole: &[&str], units: &[(&str, u64)]) {
+        let mut store = Store::new();
+        for material in whole {
+            compare_one(variant, material, &mut store);
         }
-        for material in ["KKMvKKM", "KMMvMMM", "MMMvMMM"] {
-            follows(Variant::English, material, 200);
-        }
-        follows(Variant::English, "KKKvKKK", 1);
-    }
-
-    #[test]
-    #[ignore = "slow: cargo test --release -p dambase-gen --test setwise -- --ignored"]
-    fn other_codes_of_32_squares() {
-        for (variant, material) in [
-            (Variant::Russian, "KMMvKM"),
-            (Variant::Italian, "KMMvKM"),
-            (Variant::Spanish, "KKMvKM"),
-            (Variant::Poddavki, "KMMvMM"),
-            (Variant::German, "KKKvKM"),
-        ] {
-            compare_one(variant, material);
-        }
-        for (variant, material) in [
-            (Variant::Russian, "KMMvKMM"),
-            (Variant::Pool, "MMMvMMM"),
-            (Variant::Italian, "KMMvKMM"),
-        ] {
-            follows(variant, material, 100);
+        for &(material, n) in units {
+            follows(variant, material, n, &mut store);
         }
     }
 
-    #[test]
-    #[ignore = "slow: cargo test --release -p dambase-gen --test setwise -- --ignored"]
-    fn international() {
-        compare_one(Variant::International, "MMMvMM");
-        follows(Variant::International, "KKMvKM", 20);
-        follows(Variant::International, "KMMvKM", 20);
-        follows(Variant::International, "KKKvKK", 1);
+    macro_rules! codes {
+        ($($name:ident $variant:ident [$($whole:literal),*] [$($units:literal $n:literal),*];)*) => {
+            $(
+                #[test]
+                #[ignore = "slow: cargo test --release -p dambase-gen --test setwise -- --ignored"]
+                fn $name() {
+                    check(Variant::$variant, &[$($whole),*], &[$(($units, $n)),*]);
+                }
+            )*
+        };
     }
 
-    #[test]
-    #[ignore = "slow: cargo test --release -p dambase-gen --test setwise -- --ignored"]
-    fn wide_boards() {
-        follows(Variant::Canadian, "KKMvK", 20);
-        follows(Variant::Turkish, "KMMvKM", 20);
-        follows(Variant::Frisian, "KKMvKM", 20);
+    codes! {
+        english English ["KKMvKM", "KKKvKK", "MMMvKM", "KMMvMM", "MMMvMM"]
+            ["KKMvKKM" 200, "KMMvMMM" 200, "MMMvMMM" 200, "KKKvKKK" 1];
+        international International ["MMMvMM"] ["KKMvKM" 20, "KMMvKM" 20, "KKKvKK" 1];
+        russian Russian ["KMMvKM"] ["KMMvKMM" 100];
+        pool Pool [] ["MMMvMMM" 100];
+        german German ["KKKvKM"] [];
+        italian Italian ["KMMvKM"] ["KMMvKMM" 100];
+        spanish Spanish ["KKMvKM"] [];
+        poddavki Poddavki ["KMMvMM"] [];
+        brazilian Brazilian ["KKMvMM"] [];
+        canadian Canadian [] ["KKMvK" 20];
+        frisian Frisian [] ["KKMvKM" 20];
+        turkish Turkish [] ["KMMvKM" 20];
+        armenian Armenian [] ["KKMvM" 20];
+        greek Greek [] ["KKMvK" 20];
     }
 }
