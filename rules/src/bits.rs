@@ -9,7 +9,8 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, N
 ///
 /// Implemented for `u64` (boards of up to 64 squares), `u128` (the 72 squares of Canadian
 /// draughts, and the common currency of code that is not generic over the code of draughts) and
-/// `u32` (the 32 squares of the smallest boards, for code that lives on many words at once).
+/// `u32` (the 32 squares of the smallest boards, for code that lives on many words at once), and `u8`
+/// (directions).
 pub trait Bits:
     Copy
     + Eq
@@ -45,6 +46,10 @@ pub trait Bits:
     fn last(self) -> u8;
     /// The set without its lowest square.
     fn without_first(self) -> Self;
+    /// All squares moved up by `n`, less than [`Self::WIDTH`]; those beyond the word are dropped.
+    fn up(self, n: u8) -> Self;
+    /// All squares moved down by `n`, less than [`Self::WIDTH`].
+    fn down(self, n: u8) -> Self;
     /// Narrows a wide set; squares that do not fit are dropped.
     fn from_wide(wide: u128) -> Self;
     /// Widens the set.
@@ -114,6 +119,14 @@ macro_rules! bits {
                 self & self.wrapping_sub(1)
             }
             #[inline(always)]
+            fn up(self, n: u8) -> Self {
+                self << n
+            }
+            #[inline(always)]
+            fn down(self, n: u8) -> Self {
+                self >> n
+            }
+            #[inline(always)]
             fn from_wide(wide: u128) -> Self {
                 wide as $word
             }
@@ -124,6 +137,7 @@ macro_rules! bits {
         }
     };
 }
+bits!(u8);
 bits!(u32);
 bits!(u64);
 bits!(u128);

@@ -3,6 +3,8 @@
 //! Squares are numbered as in RULES 0.2 (house numbers): row by row from the top left as White
 //! sees the board. Inside the crates a square is the house number less one.
 
+use crate::bits::Bits;
+
 /// Most squares of any board (Canadian).
 pub const MAX_SQUARES: usize = 72;
 /// Marks a step off the board in [`Grid::step`].
@@ -65,9 +67,15 @@ impl DirSet {
         Self(self.0 | other.0)
     }
     /// The same directions for the other side (turned by 180 degrees).
+    #[inline]
     #[must_use]
     pub const fn rotated(self) -> Self {
         Self(self.0.rotate_left(4))
+    }
+    /// The directions of the set, in the order of their numbers.
+    #[inline(always)]
+    pub fn directions(self) -> impl Iterator<Item = usize> {
+        self.0.squares().map(usize::from)
     }
     /// True if direction `d` is in the set.
     #[inline]
@@ -94,6 +102,7 @@ pub enum Geometry {
 
 impl Geometry {
     /// Rows of the board, which is also the number of columns.
+    #[inline]
     #[must_use]
     pub const fn side(self) -> usize {
         match self {
@@ -161,16 +170,19 @@ impl Geometry {
         (1 << self.squares()) - 1
     }
     /// The squares of row `r` (0 at the top).
+    #[inline]
     #[must_use]
     pub const fn row_mask(self, r: usize) -> u128 {
         ((1 << self.per_row()) - 1) << (r * self.per_row())
     }
     /// The squares on which White's men are crowned (row 1).
+    #[inline]
     #[must_use]
     pub const fn white_crown(self) -> u128 {
         self.row_mask(0)
     }
     /// The squares on which Black's men are crowned (the last row).
+    #[inline]
     #[must_use]
     pub const fn black_crown(self) -> u128 {
         self.row_mask(self.side() - 1)
@@ -234,6 +246,17 @@ pub struct Grid {
     pub step: [[u8; MAX_SQUARES]; 8],
     /// `ray[d][s]`: all squares from `s` in direction `d`, without `s`.
     pub ray: [[u128; MAX_SQUARES]; 8],
+    /// `shift[d]`: a step in direction `d` for a whole set.
+    shift: [Shift; 8],
+}
+
+/// One step in a direction. House numbers change by one number in all rows, or by one in the odd
+/// rows and another in the even ones.
+#[derive(Clone, Copy, Debug)]
+struct Shift {
+    /// The squares for which the number changes by each of `by`; no others have a neighbour.
+    from: [u128; 2],
+    by: [u8; 2],
 }
 
 impl Grid {
@@ -252,6 +275,10 @@ impl Grid {
         let mut grid = Self {
             step: [[OFF; MAX_SQUARES]; 8],
             ray: [[0; MAX_SQUARES]; 8],
+            shift: [Shift {
+                from: [0; 2],
+                by: [0; 2],
+            }; 8],
         };
         let mut d = 0;
         while d < 8 {
@@ -270,11 +297,34 @@ impl Grid {
                     r += dr;
                     c += dc;
                 }
+                if !nearest {
+                    let by = grid.step[d][s].abs_diff(s as u8);
+                    let shift = &mut grid.shift[d];
+                    let i = (shift.from[0] != 0 && shift.by[0] != by) as usize;
+                    assert!(shift.from[i] == 0 || shift.by[i] == by);
+                    shift.from[i] |= 1 << s;
+                    shift.by[i] = by;
+                }
                 s += 1;
             }
             d += 1;
         }
         grid
+    }
+
+    /// The squares one step in direction `d` from those of `set`; nothing for squares that have no
+    /// neighbour there.
+    #[inline(always)]
+    #[must_use]
+    pub fn stepped<W: Bits>(&self, d: usize, set: W) -> W {
+        // Written out: the optimiser leaves a map over an array of two as a call.
+        let Shift { from, by } = &self.shift[d];
+        let (a, b) = (set & W::from_wide(from[0]), set & W::from_wide(from[1]));
+        if ascending(d) {
+            a.up(by[0]) | b.up(by[1])
+        } else {
+            a.down(by[0]) | b.down(by[1])
+        }
     }
 }
 
@@ -335,6 +385,12 @@ mod tests {
                     assert_eq!(grid.step[opposite(d)][g.rotate(s) as usize], g.rotate(t));
                     assert_eq!(t > s, ascending(d));
                     assert_eq!(grid.ray[d][s as usize], grid.ray[d][t as usize] | 1 << t);
+                }
+                // Any set, square by square.
+                for set in [g.all(), 0x5a5a_1234_9f0f_7777_c3c3 & g.all(), 1, 0] {
+                    let steps = set.squares().map(|s| grid.step[d][usize::from(s)]);
+                    let wanted = steps.filter(|&t| t != OFF).fold(0, |w, t| w | 1_u128 << t);
+                    assert_eq!(grid.stepped(d, set), wanted, "{g:?} {d}");
                 }
             }
         }

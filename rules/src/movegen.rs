@@ -14,6 +14,20 @@ use crate::ruleset::{Criterion, KingRange, KingRun, Promotion, Removal, Ruleset}
 /// enemy pieces.
 const MAX_JUMPS: usize = 72;
 
+/// Runs a block for every direction of a constant set, written out: the optimiser keeps a loop
+/// over eight directions and its tests, which made this the slowest part of the solver.
+macro_rules! each_direction {
+    ($set:expr, $d:ident => $body:block) => {
+        each_direction!(@ $set, $d, $body, 0 1 2 3 4 5 6 7)
+    };
+    (@ $set:expr, $d:ident, $body:block, $($n:literal)*) => {
+        $(if $set.has($n) {
+            let $d: usize = $n;
+            $body
+        })*
+    };
+}
+
 /// The legal moves of one position, reusable without new allocation.
 #[derive(Clone, Debug, Default)]
 pub struct MoveList<W> {
@@ -50,18 +64,35 @@ trait Leaf<W> {
     fn leaf(&mut self, m: Move<W>, rank: u64, path: &[u8]);
 }
 
-impl<W: Bits> Leaf<W> for MoveList<W> {
+impl<W: Bits> MoveList<W> {
+    /// Makes room for a capture of this rank. Returns whether it is among the best so far.
     #[inline]
-    fn leaf(&mut self, m: Move<W>, rank: u64, _path: &[u8]) {
-        if rank != self.best {
-            if rank < self.best {
-                return;
-            }
+    fn admits(&mut self, rank: u64) -> bool {
+        if rank > self.best {
             self.moves.clear();
             self.best = rank;
         }
-        if !self.moves.contains(&m) {
+        rank == self.best
+    }
+}
+
+impl<W: Bits> Leaf<W> for MoveList<W> {
+    #[inline]
+    fn leaf(&mut self, m: Move<W>, rank: u64, _path: &[u8]) {
+        if self.admits(rank) && !self.moves.contains(&m) {
             self.moves.push(m);
+        }
+    }
+}
+
+/// A list in which every route is a move of its own.
+struct EveryRoute<'a, W>(&'a mut MoveList<W>);
+
+impl<W: Bits> Leaf<W> for EveryRoute<'_, W> {
+    #[inline]
+    fn leaf(&mut self, m: Move<W>, rank: u64, _path: &[u8]) {
+        if self.0.admits(rank) {
+            self.0.moves.push(m);
         }
     }
 }
@@ -110,6 +141,17 @@ pub fn captures<R: Ruleset>(board: &Board<R::Bits>, side: Side, list: &mut MoveL
     walk::<R, _>(board, side, list);
 }
 
+/// As [`captures`], but every route is listed, equal moves as often as they have routes.
+pub(crate) fn captures_by_route<R: Ruleset>(
+    board: &Board<R::Bits>,
+    side: Side,
+    list: &mut MoveList<R::Bits>,
+) {
+    list.moves.clear();
+    list.best = 0;
+    walk::<R, _>(board, side, &mut EveryRoute(list));
+}
+
 /// The capture routes of `side`: each with its landing squares in order, the last being `to`.
 /// A square where a flying king passes between two pieces taken in one line is given as the
 /// first square behind the piece taken.
@@ -131,32 +173,87 @@ pub fn capture_routes<R: Ruleset>(
 #[inline]
 #[must_use]
 pub fn has_capture<R: Ruleset>(board: &Board<R::Bits>, side: Side) -> bool {
-    let walker = Walker::<R>::new(board, side);
-    let us = side as usize;
-    let occupied = board.occupied();
-    for from in board.kings[us].squares() {
-        for d in 0..8 {
-            if R::RULES.king_capture.has(d)
-                && walker
-                    .king_jump(from, d, occupied ^ R::Bits::bit(from))
-                    .is_some()
-            {
-                return true;
-            }
-        }
+    if !men_that_jump::<R>(board, side).is_empty() {
+        return true;
     }
-    for from in board.men[us].squares() {
-        for d in 0..8 {
-            if R::RULES.man_capture_of(side).has(d)
-                && walker
-                    .man_jump(from, d, occupied ^ R::Bits::bit(from))
-                    .is_some()
-            {
+    if R::RULES.king_range == KingRange::Short {
+        return !kings_that_may_jump::<R>(board, side).is_empty();
+    }
+    let walker = Walker::<R>::new(board, side);
+    let occupied = board.occupied();
+    for from in board.kings[side as usize].squares() {
+        let blockers = occupied ^ R::Bits::bit(from);
+        each_direction!(R::RULES.king_capture, d => {
+            if walker.king_jump(from, d, blockers).is_some() {
                 return true;
             }
-        }
+        });
     }
     false
+}
+
+/// The pieces among `movers` that can jump to the second square in one of the directions `dirs`.
+macro_rules! jumpers {
+    ($grid:expr, $dirs:expr, $movers:expr, $victims:expr, $empty:expr) => {{
+        let mut found = R::Bits::EMPTY;
+        each_direction!($dirs, d => {
+            let over = $grid.stepped(opposite(d), $empty) & $victims;
+            found |= $grid.stepped(opposite(d), over);
+        });
+        found & $movers
+    }};
+}
+
+/// The men of `side` that have a capture.
+#[inline(always)]
+fn men_that_jump<R: Ruleset>(board: &Board<R::Bits>, side: Side) -> R::Bits {
+    let (grid, them) = (R::RULES.geometry.grid(), side.other());
+    let men = board.men[side as usize];
+    let empty = R::Bits::from_wide(R::RULES.geometry.all()) & !board.occupied();
+    let victims = if R::RULES.man_takes_king {
+        board.pieces(them)
+    } else {
+        board.men[them as usize]
+    };
+    match side {
+        Side::White => {
+            let dirs = const { R::RULES.man_capture_of(Side::White) };
+            jumpers!(grid, dirs, men, victims, empty)
+        }
+        Side::Black => {
+            let dirs = const { R::RULES.man_capture_of(Side::Black) };
+            jumpers!(grid, dirs, men, victims, empty)
+        }
+    }
+}
+
+/// The kings of `side` that have a capture; all of them if they are flying kings.
+#[inline(always)]
+fn kings_that_may_jump<R: Ruleset>(board: &Board<R::Bits>, side: Side) -> R::Bits {
+    let kings = board.kings[side as usize];
+    if R::RULES.king_range == KingRange::Flying {
+        return kings;
+    }
+    let grid = R::RULES.geometry.grid();
+    let victims = board.pieces(side.other());
+    let empty = R::Bits::from_wide(R::RULES.geometry.all()) & !board.occupied();
+    jumpers!(grid, R::RULES.king_capture, kings, victims, empty)
+}
+
+/// The number of quiet moves of `side`, as [`quiet`] lists them without a king run.
+pub(crate) fn count_quiet<R: Ruleset>(board: &Board<R::Bits>, side: Side) -> u64 {
+    let grid = R::RULES.geometry.grid();
+    let occupied = board.occupied();
+    let men = board.men[side as usize];
+    let mut n = 0;
+    let dirs = R::RULES.man_quiet_of(side);
+    each_direction!(dirs, d => {
+        n += (grid.stepped(d, men) & !occupied).count();
+    });
+    for from in board.kings[side as usize].squares() {
+        n += king_targets::<R>(grid, occupied, from).count();
+    }
+    n.into()
 }
 
 /// Appends the quiet moves of `side`, without asking whether it must capture.
@@ -172,11 +269,14 @@ pub fn quiet<R: Ruleset>(
     let crown = R::Bits::from_wide(R::RULES.crown_of(side));
     let grid = R::RULES.geometry.grid();
     let start = list.moves.len();
+    let dirs = const {
+        [
+            R::RULES.man_quiet_of(Side::White),
+            R::RULES.man_quiet_of(Side::Black),
+        ]
+    };
     for from in board.men[us].squares() {
-        for d in 0..8 {
-            if !R::RULES.man_quiet_of(side).has(d) {
-                continue;
-            }
+        for d in dirs[us].directions() {
             let to = grid.step[d][from as usize];
             if to != OFF && !occupied.has(to) {
                 list.moves.push(Move {
@@ -215,20 +315,6 @@ pub fn quiet<R: Ruleset>(
             });
         }
     }
-}
-
-/// Runs a block for every direction of a constant set, written out: the optimiser keeps a loop
-/// over eight directions and its tests, which made this the slowest part of the solver.
-macro_rules! each_direction {
-    ($set:expr, $d:ident => $body:block) => {
-        each_direction!(@ $set, $d, $body, 0 1 2 3 4 5 6 7)
-    };
-    (@ $set:expr, $d:ident, $body:block, $($n:literal)*) => {
-        $(if $set.has($n) {
-            let $d: usize = $n;
-            $body
-        })*
-    };
 }
 
 /// The squares to which a king on `from` can make a quiet move.
@@ -276,14 +362,18 @@ fn open_ray<W: Bits>(grid: &Grid, occupied: W, from: u8, d: usize) -> W {
 }
 
 fn walk<R: Ruleset, L: Leaf<R::Bits>>(board: &Board<R::Bits>, side: Side, sink: &mut L) {
-    let us = side as usize;
+    let men = men_that_jump::<R>(board, side);
+    let kings = kings_that_may_jump::<R>(board, side);
+    if men.is_empty() && kings.is_empty() {
+        return;
+    }
     let mut w = Walker::<R>::new(board, side);
     let occupied = board.occupied();
-    for from in board.men[us].squares() {
+    for from in men.squares() {
         w.start(from, false);
         w.man(sink, from, None, occupied ^ R::Bits::bit(from));
     }
-    for from in board.kings[us].squares() {
+    for from in kings.squares() {
         w.start(from, true);
         w.king(sink, from, None, occupied ^ R::Bits::bit(from));
     }
@@ -446,8 +536,14 @@ impl<R: Ruleset> Walker<R> {
         blockers: R::Bits,
     ) -> bool {
         let mut any = false;
-        for d in 0..8 {
-            if !R::RULES.man_capture_of(self.side).has(d) || !Self::may_turn(came, d) {
+        let dirs = const {
+            [
+                R::RULES.man_capture_of(Side::White),
+                R::RULES.man_capture_of(Side::Black),
+            ]
+        };
+        for d in dirs[self.side as usize].directions() {
+            if !Self::may_turn(came, d) {
                 continue;
             }
             let Some((victim, to)) = self.man_jump(at, d, blockers) else {
@@ -487,8 +583,8 @@ impl<R: Ruleset> Walker<R> {
         blockers: R::Bits,
     ) -> bool {
         let mut any = false;
-        for d in 0..8 {
-            if !R::RULES.king_capture.has(d) || !Self::may_turn(came, d) {
+        for d in R::RULES.king_capture.directions() {
+            if !Self::may_turn(came, d) {
                 continue;
             }
             let Some((victim, to)) = self.king_jump(at, d, blockers) else {
@@ -526,8 +622,8 @@ impl<R: Ruleset> Walker<R> {
         for s in landings.squares() {
             self.path[self.depth - 1] = s;
             let mut any = false;
-            for t in 0..8 {
-                if t == d || !R::RULES.king_capture.has(t) || !Self::may_turn(Some(d), t) {
+            for t in R::RULES.king_capture.directions() {
+                if t == d || !Self::may_turn(Some(d), t) {
                     continue;
                 }
                 if let Some((next, land)) = self.king_jump(s, t, blockers) {

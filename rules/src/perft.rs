@@ -19,60 +19,47 @@ impl WithRuleset for Perft<'_> {
     fn run<R: Ruleset>(self) -> u64 {
         let p = self.position;
         let board = Board::from_wide(p.board());
+        let mut lists: Vec<_> = (0..self.depth).map(|_| MoveList::new()).collect();
         if self.paths {
-            count_paths::<R>(&board, p.side(), self.depth)
+            count::<R, true>(&board, p.side(), &mut lists)
         } else {
-            let mut lists: Vec<_> = (0..self.depth).map(|_| MoveList::new()).collect();
-            count::<R>(&board, p.side(), &mut lists)
+            count::<R, false>(&board, p.side(), &mut lists)
         }
     }
 }
 
-fn count<R: Ruleset>(board: &Board<R::Bits>, side: Side, lists: &mut [MoveList<R::Bits>]) -> u64 {
+/// `lists` has one for each ply; `PATHS` counts every capture route.
+fn count<R: Ruleset, const PATHS: bool>(
+    board: &Board<R::Bits>,
+    side: Side,
+    lists: &mut [MoveList<R::Bits>],
+) -> u64 {
     let Some((list, rest)) = lists.split_first_mut() else {
         return 1;
     };
     if decided::<R>(board).is_some() {
         return 0;
     }
-    movegen::generate::<R>(board, side, Run::NONE, list);
-    if rest.is_empty() {
+    if PATHS {
+        movegen::captures_by_route::<R>(board, side, list);
+    } else {
+        movegen::captures::<R>(board, side, list);
+    }
+    if list.is_empty() {
+        // Moves of the last ply are counted, not listed.
+        if rest.is_empty() {
+            return movegen::count_quiet::<R>(board, side);
+        }
+        movegen::quiet::<R>(board, side, Run::NONE, list);
+    } else if rest.is_empty() {
         return list.len() as u64;
     }
     let mut nodes = 0;
     for m in list.iter() {
         let after = board.after(side, m);
-        nodes += count::<R>(&after, side.other(), rest);
+        nodes += count::<R, PATHS>(&after, side.other(), rest);
     }
     nodes
-}
-
-fn count_paths<R: Ruleset>(board: &Board<R::Bits>, side: Side, depth: u32) -> u64 {
-    if depth == 0 {
-        return 1;
-    }
-    if decided::<R>(board).is_some() {
-        return 0;
-    }
-    let mut moves: Vec<_> = movegen::capture_routes::<R>(board, side)
-        .into_iter()
-        .map(|(m, _)| m)
-        .collect();
-    if moves.is_empty() {
-        let mut list = MoveList::new();
-        movegen::quiet::<R>(board, side, Run::NONE, &mut list);
-        moves.extend_from_slice(&list);
-    }
-    if depth == 1 {
-        return moves.len() as u64;
-    }
-    moves
-        .iter()
-        .map(|m| {
-            let after = board.after(side, m);
-            count_paths::<R>(&after, side.other(), depth - 1)
-        })
-        .sum()
 }
 
 /// Leaf nodes of the tree of legal moves `depth` plies deep; captures with equal start, end and

@@ -220,6 +220,7 @@ impl Rules {
     }
 
     /// Directions of a man's quiet step for `side`.
+    #[inline]
     #[must_use]
     pub const fn man_quiet_of(&self, side: Side) -> DirSet {
         match side {

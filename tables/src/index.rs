@@ -240,7 +240,8 @@ impl<W: Bits> Index<W> {
     /// The men `[white, black]` with a rank below [`Self::men_placements`].
     #[must_use]
     pub fn men(&self, men_rank: u64) -> [W; 2] {
-        let [wm, bm] = self.material.men.map(usize::from);
+        let [wm, bm] = self.material.men;
+        let (wm, bm) = (usize::from(wm), usize::from(bm));
         let mut j = 0;
         while j < wm && self.base[j + 1] <= men_rank {
             j += 1;
@@ -258,9 +259,10 @@ impl<W: Bits> Index<W> {
     /// of `men`.
     #[must_use]
     pub fn kings(&self, men: W, king_rank: u64) -> [W; 2] {
-        let [wk, bk] = self.material.kings.map(usize::from);
-        let black = unrank(king_rank / self.white_kings, bk, men, self.squares);
-        let white = unrank(king_rank % self.white_kings, wk, men | black, self.squares);
+        let [wk, bk] = self.material.kings;
+        let (black, white) = (king_rank / self.white_kings, king_rank % self.white_kings);
+        let black = unrank(black, bk.into(), men, self.squares);
+        let white = unrank(white, wk.into(), men | black, self.squares);
         [white, black]
     }
 

@@ -30,9 +30,11 @@ impl Material {
     #[inline(always)]
     #[must_use]
     pub fn of<W: Bits>(b: &Board<W>) -> Self {
+        // Written out: the optimiser leaves a map over an array of two as a call.
+        let count = |set: W| set.count() as u8;
         Self {
-            kings: b.kings.map(|s| s.count() as u8),
-            men: b.men.map(|s| s.count() as u8),
+            kings: [count(b.kings[0]), count(b.kings[1])],
+            men: [count(b.men[0]), count(b.men[1])],
         }
     }
     /// Pieces of one side.
