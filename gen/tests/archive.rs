@@ -1,26 +1,19 @@
 //! Archives: smaller, and every value comes back.
 
+#[path = "common/options.rs"]
+mod options;
+
 use std::fs;
 use std::path::Path;
 
 use dambase_gen::archive::{Request, pack, unpack};
-use dambase_gen::build::{Options, Solver, build};
+use dambase_gen::build::build;
 use dambase_gen::plan::Plan;
 use dambase_gen::{Control, Error};
 use dambase_rules::Variant;
 use dambase_tables::{Codec, Material, Metric, Scratch, Table, table_path};
 
-fn options(dir: &Path) -> Options {
-    Options {
-        dir: dir.to_owned(),
-        threads: 2,
-        memory: 2 << 30,
-        disk: None,
-        solver: Solver::Scalar,
-        rebuild: false,
-        verify: false,
-    }
-}
+use options::options;
 
 /// Builds tables, packs them and unpacks them again: all files must come out the same.
 fn there_and_back(variant: Variant, pieces: u8, metrics: &[Metric]) {

@@ -1,11 +1,14 @@
 //! Positions with king runs from the solver through files to the look-up and the command line.
 
+#[path = "common/options.rs"]
+mod options;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
-use dambase_gen::build::{Options, Solver, build};
+use dambase_gen::build::{Options, build};
 use dambase_gen::plan::Plan;
 use dambase_gen::{Control, Error, Store, kingrun, limits};
 use dambase_probe::{LineEnd, Scratch, Tablebase};
@@ -13,20 +16,10 @@ use dambase_rules::{Board, LimitSet, Position, Run, Side, Variant, marker};
 use dambase_tables::{Material, Metric, RuleValue, RunIndex, Value, Wld, canonical_with_runs};
 use serde_json::Value as Json;
 
+use options::options;
+
 const TRUTH: &str = include_str!("data/frisian-kingrun.json");
 const SAMPLES: &str = include_str!("data/frisian-kingrun.samples.jsonl");
-
-fn options(dir: &Path) -> Options {
-    Options {
-        dir: dir.to_owned(),
-        threads: 2,
-        memory: 2 << 30,
-        disk: None,
-        solver: Solver::Scalar,
-        rebuild: false,
-        verify: false,
-    }
-}
 
 fn plan(variant: Variant, pieces: u8, metrics: &[Metric]) -> Plan {
     Plan::complete(variant, pieces, metrics, 2).unwrap()

@@ -649,30 +649,6 @@ fn packed(packing: Packing, symbols: &[u16]) -> Vec<u8> {
     }
 }
 
-impl SliceStats {
-    /// Adds the counts of a later part of the slice.
-    fn add(&mut self, o: &Self) {
-        self.positions += o.positions;
-        self.wins += o.wins;
-        self.cursed_wins += o.cursed_wins;
-        self.draws += o.draws;
-        self.blessed_losses += o.blessed_losses;
-        self.losses += o.losses;
-        self.captures += o.captures;
-        self.decided += o.decided;
-        let later = |a: &mut Option<Longest>, b: Option<Longest>| {
-            if b.is_some_and(|b| a.is_none_or(|a| b.plies > a.plies)) {
-                *a = b;
-            }
-        };
-        later(&mut self.longest_win, o.longest_win);
-        later(&mut self.longest_loss, o.longest_loss);
-        if let Some(n) = o.no_runs {
-            self.no_runs.get_or_insert_default().merge(n);
-        }
-    }
-}
-
 /// Writes a slice as blocks.
 fn slice_of_blocks(
     source: &Source<'_>,

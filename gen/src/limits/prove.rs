@@ -122,12 +122,8 @@ impl Found {
     fn count(&mut self, value: RuleValue, index: u64) {
         let s = &mut self.stats;
         let longer = |longest: &mut Option<Longest>, plies: u16| {
-            if longest.is_none_or(|l| plies > l.plies.0) {
-                *longest = Some(Longest {
-                    plies: Dtw(plies),
-                    index,
-                });
-            }
+            let plies = Dtw(plies);
+            Longest::keep(longest, Some(Longest { plies, index }));
         };
         s.positions += 1;
         match value {
@@ -147,27 +143,11 @@ impl Found {
 
     /// Adds what was found in later positions.
     fn add(mut self, o: Self) -> Self {
-        let later = |a: Option<Longest>, b: Option<Longest>| match (a, b) {
-            (Some(a), Some(b)) if b.plies > a.plies => Some(b),
-            (None, b) => b,
-            (a, _) => a,
-        };
         self.positions += o.positions;
         self.wrong += o.wrong;
         self.faults.extend(o.faults);
         self.faults.truncate(MOST_FAULTS);
-        let (s, o) = (&mut self.stats, &o.stats);
-        s.positions += o.positions;
-        s.wins += o.wins;
-        s.cursed_wins += o.cursed_wins;
-        s.draws += o.draws;
-        s.blessed_losses += o.blessed_losses;
-        s.losses += o.losses;
-        if let Some(n) = o.no_runs {
-            s.no_runs.get_or_insert_default().merge(n);
-        }
-        s.longest_win = later(s.longest_win, o.longest_win);
-        s.longest_loss = later(s.longest_loss, o.longest_loss);
+        self.stats.merge(&o.stats);
         self
     }
 }

@@ -492,13 +492,13 @@ impl<'a, R: Ruleset> Prover<'a, R> {
             Value::Win(plies) => {
                 stats.wins += 1;
                 if self.oracle.distances {
-                    keep(&mut stats.longest_win, Longest { plies, index: i });
+                    Longest::keep(&mut stats.longest_win, Some(Longest { plies, index: i }));
                 }
             }
             Value::Loss(plies) => {
                 stats.losses += 1;
                 if self.oracle.distances {
-                    keep(&mut stats.longest_loss, Longest { plies, index: i });
+                    Longest::keep(&mut stats.longest_loss, Some(Longest { plies, index: i }));
                 }
             }
         }
@@ -631,33 +631,10 @@ impl<'a, R: Ruleset> Prover<'a, R> {
     }
 }
 
-/// Keeps the longer of two games, the earlier of two as long.
-fn keep(longest: &mut Option<Longest>, new: Longest) {
-    if longest.is_none_or(|l| new.plies > l.plies || (new.plies == l.plies && new.index < l.index))
-    {
-        *longest = Some(new);
-    }
-}
-
 impl SliceProof {
     /// The counts of two parts of a slice together.
     fn followed_by(mut self, later: Self) -> Self {
-        let (a, b) = (&mut self.stats, &later.stats);
-        a.positions += b.positions;
-        a.wins += b.wins;
-        a.draws += b.draws;
-        a.losses += b.losses;
-        a.captures += b.captures;
-        a.decided += b.decided;
-        if let Some(n) = b.no_runs {
-            a.no_runs.get_or_insert_default().merge(n);
-        }
-        if let Some(l) = b.longest_win {
-            keep(&mut a.longest_win, l);
-        }
-        if let Some(l) = b.longest_loss {
-            keep(&mut a.longest_loss, l);
-        }
+        self.stats.merge(&later.stats);
         self.wrong += later.wrong;
         self.faults.extend(later.faults);
         self.faults.truncate(MOST_FAULTS);

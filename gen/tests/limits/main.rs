@@ -2,6 +2,8 @@
 
 mod beside;
 mod commands;
+#[path = "../common/options.rs"]
+mod options;
 mod pairs;
 mod product;
 mod ruled;

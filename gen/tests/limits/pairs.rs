@@ -1,12 +1,13 @@
 //! Tables under the draw limits through files and look-ups, with every pair of clocks.
 
-use dambase_gen::build::{Options, Solver, build};
+use dambase_gen::build::build;
 use dambase_gen::plan::Plan;
 use dambase_gen::{Control, limits};
 use dambase_probe::Tablebase;
 use dambase_rules::{Board, Clocks, LimitSet, Position, Run, Side, Variant, marker};
 use dambase_tables::{Index, Material, Metric, RuleValue, Wld};
 
+use crate::options::options;
 use crate::product::{DIAGONAL, Left, Product, WIN, on_diagonal};
 use crate::product::{DRAW, LOSS};
 
@@ -20,15 +21,7 @@ pub(crate) fn build_files_under(limits: &LimitSet, material: &str, dir: &std::pa
     let variant = limits.variant();
     let materials = [material.parse().unwrap()];
     let plan = Plan::with_children(variant, &materials, &[Metric::Wld], 2).unwrap();
-    let options = Options {
-        dir: dir.to_owned(),
-        threads: 2,
-        memory: 4 << 30,
-        disk: None,
-        solver: Solver::Scalar,
-        rebuild: false,
-        verify: false,
-    };
+    let options = options(dir);
     let control = Control::new();
     build(&plan, &options, &control, &|_| {}).unwrap();
     let built = limits::build::build(&plan, &options, limits, &control, &|_| {}).unwrap();

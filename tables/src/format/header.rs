@@ -66,6 +66,17 @@ pub struct Longest {
     pub index: u64,
 }
 
+impl Longest {
+    /// Keeps the longer of two, of two as long that with the lower index.
+    pub fn keep(longest: &mut Option<Self>, other: Option<Self>) {
+        if let Some(o) = other
+            && longest.is_none_or(|l| (o.plies, l.index) > (l.plies, o.index))
+        {
+            *longest = other;
+        }
+    }
+}
+
 /// Counts of one slice, over all its positions, captures included, for the side to move.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SliceStats {
@@ -128,6 +139,22 @@ impl NoRuns {
 }
 
 impl SliceStats {
+    /// Adds the counts of another part of the slice.
+    pub fn merge(&mut self, o: &Self) {
+        self.positions += o.positions;
+        self.wins += o.wins;
+        self.cursed_wins += o.cursed_wins;
+        self.draws += o.draws;
+        self.blessed_losses += o.blessed_losses;
+        self.losses += o.losses;
+        self.captures += o.captures;
+        self.decided += o.decided;
+        Longest::keep(&mut self.longest_win, o.longest_win);
+        Longest::keep(&mut self.longest_loss, o.longest_loss);
+        if let Some(n) = o.no_runs {
+            self.no_runs.get_or_insert_default().merge(n);
+        }
+    }
     /// Positions whose values are stored: neither captures nor decided.
     #[must_use]
     pub const fn stored(&self) -> u64 {

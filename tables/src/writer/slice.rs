@@ -26,7 +26,7 @@ impl Survey {
     }
     /// Adds what the next block says.
     pub(super) fn add(&mut self, block: &Surveyed) {
-        self.stats.add(&block.stats);
+        self.stats.merge(&block.stats);
         if let Some(symbol) = block.symbol {
             self.constant = match (self.constant, symbol) {
                 (Ok(None), Ok(s)) => Ok(Some(s)),
