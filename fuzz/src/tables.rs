@@ -56,6 +56,7 @@ static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("table");
     let mut seeds = Vec::new();
+    let mut options = WriteOptions::default();
     for name in ["KvM", "KKvK"] {
         let material: Material = name.parse().expect("a material");
         let n = dambase_tables::Index::<u64>::new(Variant::English.rules().geometry, material)
@@ -74,17 +75,51 @@ static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
                 .map(|i| (4 * (noise(i / 3 + side) % 150) + 3) as u16)
                 .collect(),
         });
-        let mut options = WriteOptions::default();
         for codec in [Codec::Zstd, Codec::Context] {
             options.codec = codec;
             write_wld::<R>(&path, material, &[&wld[0], &wld[1]], &options).expect("a table");
             seeds.push(std::fs::read(&path).expect("the table"));
         }
-        write_dtw::<R>(&path, material, &[&dtw[0], &dtw[1]], &options).expect("a table");
-        seeds.push(std::fs::read(&path).expect("the table"));
+        for codec in [Codec::Zstd, Codec::Distance] {
+            options.codec = codec;
+            write_dtw::<R>(&path, material, &[&dtw[0], &dtw[1]], &options).expect("a table");
+            seeds.push(std::fs::read(&path).expect("the table"));
+        }
     }
+    // Distances of which Black's follow from White's: one slice depends on the other.
+    let linked = linked();
+    options.codec = Codec::Distance;
+    write_dtw::<R>(&path, linked.0, &[&linked.1[0], &linked.1[1]], &options).expect("a table");
+    seeds.push(std::fs::read(&path).expect("the table"));
     seeds
 });
+
+/// Two kings against one; Black to move loses two plies more than White needs at best.
+fn linked() -> (Material, [DtwArray; 2]) {
+    use dambase_rules::{Board, MoveList, Run, Side, movegen};
+    let material: Material = "KKvK".parse().expect("a material");
+    let index = dambase_tables::Index::<u64>::new(Variant::English.rules().geometry, material)
+        .expect("a small material");
+    let n = index.positions();
+    let white: Vec<u16> = (0..n)
+        .map(|i| (4 * (noise(i / 7) % 40) + 3) as u16)
+        .collect();
+    let black = (0..n).map(|i| {
+        let board = index.board(i);
+        let mut list = MoveList::new();
+        movegen::quiet::<R>(&board, Side::Black, Run::NONE, &mut list);
+        let after = list.iter().map(|m| {
+            let after: Board<u64> = board.after(Side::Black, m);
+            white[index.index(&after) as usize]
+        });
+        // A win in d plies, 2 d + 1, becomes a loss in d + 1, 2 d + 4.
+        after.max().map_or(2, |code| code + 3)
+    });
+    let black = DtwArray {
+        codes: black.collect(),
+    };
+    (material, [DtwArray { codes: white }, black])
+}
 
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(length)?)?;
@@ -122,7 +157,7 @@ fn seal(file: &mut [u8]) -> Option<()> {
                 at += 8 + 6 * count.max(1);
             }
         }
-        if codec == 3
+        if matches!(codec, 3 | 5)
             && let Some(table) = section(file, slice + 120)
         {
             let places: Vec<u64> = file[table]

@@ -13,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use zstd::zstd_safe::DDict;
 
 use crate::codec::context::{self, SliceDecoder};
+use crate::codec::distance;
 use crate::codec::{self, Coding, Packing};
 use crate::error::{Error, Result};
 use crate::format::header::{Codec, Header, Section, SliceHeader};
@@ -37,6 +38,7 @@ pub struct BlockId {
 pub struct Scratch {
     zstd: codec::zstd::Context,
     rows: context::Rows,
+    distances: distance::Rows,
 }
 
 impl Scratch {
@@ -46,6 +48,7 @@ impl Scratch {
         Self {
             zstd: codec::zstd::Context::new(),
             rows: context::Rows::new(),
+            distances: distance::Rows::new(),
         }
     }
 }
@@ -81,6 +84,8 @@ enum Data {
     Packed(Box<[u8]>),
     /// Rows of the context codec.
     Rows(context::Kept),
+    /// Rows of the distance codec.
+    Distances(distance::Kept),
 }
 
 impl DecodedBlock {
@@ -107,6 +112,7 @@ impl DecodedBlock {
             Data::All(_) => 0,
             Data::Packed(bytes) => bytes.len(),
             Data::Rows(rows) => rows.bytes(),
+            Data::Distances(rows) => rows.bytes(),
         }
     }
     /// The symbol of a position.
@@ -117,6 +123,7 @@ impl DecodedBlock {
         match &self.data {
             Data::All(symbol) => *symbol,
             Data::Rows(rows) => rows.value(offset).into(),
+            Data::Distances(rows) => rows.symbol(offset),
             Data::Packed(bytes) => match self.coding.packing() {
                 Packing::Bits => (bytes[i / 4] >> (i % 4 * 2) & 3).into(),
                 Packing::Byte => bytes[i].into(),
@@ -189,6 +196,7 @@ pub struct Table {
     dictionaries: [Dictionary; 2],
     contexts: [OnceLock<Option<Box<SliceDecoder>>>; 2],
     needs: OnceLock<Option<Arc<NeedsList>>>,
+    distances: [OnceLock<Option<Box<distance::SliceDecoder>>>; 2],
 }
 
 impl fmt::Debug for Table {
@@ -285,6 +293,7 @@ impl Table {
             dictionaries: [OnceLock::new(), OnceLock::new()],
             contexts: [OnceLock::new(), OnceLock::new()],
             needs: OnceLock::new(),
+            distances: [OnceLock::new(), OnceLock::new()],
         }
     }
 
@@ -371,7 +380,7 @@ impl Table {
     pub fn block_of(&self, side: Side, index: u64) -> (BlockId, u32) {
         let slice = self.header.slice(side);
         if let Some(slice) = slice
-            && slice.codec == Codec::Context
+            && slice.codec.in_chunks()
         {
             return self.place_of_index(slice, index);
         }
@@ -393,7 +402,7 @@ impl Table {
     }
     fn blocks_of(&self, slice: &SliceHeader) -> Result<u64> {
         Ok(match slice.codec {
-            Codec::Context => self.checked_decoder(slice)?.layout().chunks(),
+            Codec::Context | Codec::Distance => self.layout(slice)?.chunks(),
             _ => slice.block_count(),
         })
     }
@@ -421,7 +430,7 @@ impl Table {
         if slice.codec == Codec::Omitted {
             return Err(self.omitted(slice));
         }
-        if slice.codec == Codec::Context {
+        if slice.codec.in_chunks() {
             return self.decode_chunk(slice, id.block, offset, scratch);
         }
         let per_block = u64::from(block_positions(slice));
@@ -629,8 +638,15 @@ impl Table {
     /// As [`Self::decode`]; [`Error::OutOfMemory`].
     pub fn read_wld(&self, side: Side) -> Result<WldArray> {
         let slice = self.slice(side)?;
-        if slice.codec == Codec::Context {
-            return self.read_chunks(slice);
+        match slice.codec {
+            Codec::Context => return self.read_chunks(slice),
+            Codec::Distance => {
+                let mut out = self.no_values(slice)?;
+                let mut put = |i, symbol| out.set(i, slice.coding.wld(symbol));
+                self.each_distance(slice, &mut put)?;
+                return Ok(out);
+            }
+            _ => {}
         }
         let mut packed = self.room::<u8>(slice.stats.positions.div_ceil(4))?;
         self.blocks(slice, |block| match &block.data {
@@ -640,7 +656,7 @@ impl Table {
                 let n = (block.positions as usize).div_ceil(4);
                 packed.extend(std::iter::repeat_n(byte, n));
             }
-            Data::Packed(_) | Data::Rows(_) => {
+            Data::Packed(_) | Data::Rows(_) | Data::Distances(_) => {
                 for first in (0..block.positions).step_by(4) {
                     let n = (block.positions - first).min(4);
                     let byte = (0..n).fold(0, |b, k| b | (block.wld(first + k) as u8) << (2 * k));
@@ -670,6 +686,13 @@ impl Table {
             return Err(self.not_stored("distances"));
         }
         let mut codes = self.room::<u16>(slice.stats.positions)?;
+        if slice.codec == Codec::Distance {
+            codes.resize(slice.stats.positions as usize, 0);
+            self.each_distance(slice, &mut |i, symbol| {
+                codes[i as usize] = code(slice.coding, symbol);
+            })?;
+            return Ok(DtwArray { codes });
+        }
         self.blocks(slice, |block| {
             codes.extend((0..block.positions).map(|i| code(block.coding, block.symbol(i))));
         })?;
@@ -688,6 +711,11 @@ impl Table {
             return Err(self.not_stored("values under the draw limits"));
         }
         let mut codes = self.room::<u8>(slice.stats.positions)?;
+        if slice.codec == Codec::Distance {
+            codes.resize(slice.stats.positions as usize, 0);
+            self.each_distance(slice, &mut |i, symbol| codes[i as usize] = symbol as u8)?;
+            return Ok(DtzArray { codes });
+        }
         self.blocks(slice, |block| {
             codes.extend((0..block.positions).map(|i| match block.coding {
                 Coding::Needs => block.rule(i).code(),
@@ -733,7 +761,7 @@ fn has_three(bytes: &[u8]) -> bool {
 #[inline]
 fn block_positions(slice: &SliceHeader) -> u32 {
     match slice.codec {
-        Codec::Constant | Codec::Context | Codec::Omitted => 1 << 16,
+        Codec::Constant | Codec::Context | Codec::Distance | Codec::Omitted => 1 << 16,
         _ => slice.block_positions,
     }
 }

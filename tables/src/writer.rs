@@ -9,7 +9,7 @@ use std::path::Path;
 use dambase_rules::{Bits, Rules, Ruleset, Side, movegen, position};
 use rayon::prelude::*;
 
-use crate::codec::{self, Coding, Packing, TableBuilder, context};
+use crate::codec::{self, Coding, Packing, TableBuilder, context, distance};
 use crate::error::{Error, Result};
 use crate::format::Metric;
 use crate::format::header::{Codec, Header, Longest, NoRuns, Section, SliceHeader, SliceStats};
@@ -39,9 +39,11 @@ pub struct WriteOptions {
     pub verifier: String,
     /// The fingerprint of the draw limits; 0 for WLD and DTW.
     pub limits_hash: u64,
-    /// How values are compressed: [`Codec::Raw`], [`Codec::Zstd`] or [`Codec::Context`]. The last
-    /// means the smaller of it and zstd for win, loss and draw without king runs, else zstd. Slices of
-    /// one value become [`Codec::Constant`] with any.
+    /// How values are compressed: [`Codec::Raw`], [`Codec::Zstd`], [`Codec::Context`] or
+    /// [`Codec::Distance`]. [`Codec::Context`] means the smaller of it and zstd for win, loss and
+    /// draw, and the smaller of the distance codec and zstd for distances; [`Codec::Distance`] that
+    /// codec for distances, else zstd. Tables with king runs or several clocks have zstd with any of these.
+    /// Slices of one value become [`Codec::Constant`] whatever it is.
     pub codec: Codec,
     /// The level of zstd, 1 to 22; 0 for the usual one, which is lower for large slices.
     pub level: i32,
@@ -82,6 +84,8 @@ trait Values: Sync {
     fn needs(&self) -> Option<&NeedsList> {
         None
     }
+    /// The one of an index.
+    fn code(&self, index: u64) -> u16;
 }
 
 impl Values for WldArray {
@@ -94,6 +98,9 @@ impl Values for WldArray {
     fn wld(&self) -> Option<&WldArray> {
         Some(self)
     }
+    fn code(&self, index: u64) -> u16 {
+        self.get(index) as u16
+    }
 }
 
 impl Values for DtwArray {
@@ -102,6 +109,9 @@ impl Values for DtwArray {
     }
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
         out.extend_from_slice(&self.codes[range.start as usize..range.end as usize]);
+    }
+    fn code(&self, index: u64) -> u16 {
+        self.codes[index as usize]
     }
 }
 
@@ -113,6 +123,9 @@ impl Values for DtzArray {
         let codes = &self.codes[range.start as usize..range.end as usize];
         out.extend(codes.iter().map(|&c| u16::from(c)));
     }
+    fn code(&self, index: u64) -> u16 {
+        self.codes[index as usize].into()
+    }
 }
 
 impl Values for (&NeedsArray, &NeedsList) {
@@ -121,6 +134,9 @@ impl Values for (&NeedsArray, &NeedsList) {
     }
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
         out.extend_from_slice(&self.0.symbols[range.start as usize..range.end as usize]);
+    }
+    fn code(&self, index: u64) -> u16 {
+        self.0.symbols[index as usize]
     }
     fn needs(&self) -> Option<&NeedsList> {
         Some(self.1)
@@ -291,6 +307,13 @@ type Kinds<'a> = dyn Fn(Side, Range<u64>, &mut Vec<Kind>) + Sync + 'a;
 /// Encodes a slice, given by its number, with the context codec; nothing where that is impossible.
 type Contexts<'a> = dyn Fn(usize) -> Option<context::Encoded> + Sync + 'a;
 
+/// The codecs that depend on the code of draughts.
+struct Codecs<'a> {
+    contexts: &'a Contexts<'a>,
+    /// Encodes all slices with the distance codec; nothing where that is impossible.
+    distances: &'a (dyn Fn(&[Option<distance::Input<'_>>]) -> Option<distance::Coded> + Sync),
+}
+
 /// The part of writing that depends on the code of draughts.
 fn write<R: Ruleset>(
     path: &Path,
@@ -359,7 +382,10 @@ fn write<R: Ruleset>(
         },
         slices,
         &kinds,
-        contexts,
+        &Codecs {
+            contexts,
+            distances: &|inputs| distance::encode::<R>(material, inputs),
+        },
         options,
     )
 }
@@ -377,7 +403,7 @@ fn write_table(
     size: &Size,
     slices: &[&dyn Values],
     kinds: &Kinds<'_>,
-    contexts: &Contexts<'_>,
+    codecs: &Codecs<'_>,
     options: &WriteOptions,
 ) -> Result<Header> {
     let material = header.material;
@@ -401,7 +427,8 @@ fn write_table(
     let options = &options;
     let mut out = Output::create(path)?;
     out.seek(Header::BYTES as u64)?;
-    for (k, (&side, &values)) in material.sides().iter().zip(slices).enumerate() {
+    let mut sources = Vec::new();
+    for (&side, &values) in material.sides().iter().zip(slices) {
         let coding = coding(header.variant.rules(), header.metric, values);
         let block_positions = options.block_positions.unwrap_or(match header.metric {
             Metric::Wld => WLD_BLOCK,
@@ -413,7 +440,7 @@ fn write_table(
                 "the size of a block must be a power of two, 4 or more, and less than 64 KiB",
             ));
         }
-        let source = Source {
+        sources.push(Source {
             material,
             side,
             values,
@@ -421,13 +448,17 @@ fn write_table(
             no_runs_every: header.king_run.then_some(size.states),
             coding,
             block_positions,
-        };
-        let context = || match options.codec {
-            Codec::Context => contexts(k),
-            _ => None,
-        };
-        let slice = slice::write(&source, &context, options, &mut out)?;
-        header.slices.push(slice);
+        });
+    }
+    let chunks = matches!(options.codec, Codec::Context | Codec::Distance);
+    if chunks && sources.iter().all(slice::has_distances) {
+        header.slices = slice::write_distances(&sources, codecs, options, &mut out)?;
+    } else {
+        for (k, source) in sources.iter().enumerate() {
+            let context = || (codecs.contexts)(k);
+            let slice = slice::write(source, &context, options, &mut out)?;
+            header.slices.push(slice);
+        }
     }
     if let Some(list) = slices[0].needs() {
         let bytes = list.to_bytes();

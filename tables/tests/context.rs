@@ -1,6 +1,8 @@
 //! The context codec: every stored position returns, for every code, and a second decoder that
 //! was written from docs/format-context.md agrees. Damage is an error.
 
+// It has the distance codec's decoder too, which has its own tests.
+#[allow(dead_code)]
 mod plain;
 
 use dambase_rules::{Bits, Geometry, Ruleset, Side, Variant, WithRuleset, movegen};

@@ -101,11 +101,7 @@ fn no_flipped_byte_changes_a_value() {
         codec: Codec::Zstd,
         ..small_blocks()
     };
-    for file in [
-        wld_file(&small_blocks()),
-        wld_file(&zstd),
-        dtw_file(&small_blocks()),
-    ] {
+    for file in [wld_file(&small_blocks()), wld_file(&zstd), dtw_file(&zstd)] {
         let right = values(file.clone()).unwrap();
         for at in 0..file.len() {
             for flip in [0xff, 1 << (at % 8)] {

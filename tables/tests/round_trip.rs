@@ -160,7 +160,12 @@ proptest! {
         distances in any::<bool>(),
         longest in proptest::sample::select(vec![2_u16, 40, 300, 30000]),
         block in proptest::sample::select(vec![None, Some(4), Some(256), Some(1024)]),
-        codec in proptest::sample::select(vec![Codec::Raw, Codec::Zstd, Codec::Context]),
+        codec in proptest::sample::select(vec![
+            Codec::Raw,
+            Codec::Zstd,
+            Codec::Context,
+            Codec::Distance,
+        ]),
     ) {
         let material: Material = material.parse().unwrap();
         let test = RoundTrip {

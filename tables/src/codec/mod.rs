@@ -1,6 +1,7 @@
 //! How the values of a block become bytes: codings, packings, block tables, compression.
 
 pub mod context;
+pub(crate) mod distance;
 pub(crate) mod zstd;
 
 use dambase_rules::Rules;

@@ -31,6 +31,8 @@ pub enum Codec {
     Context = 3,
     /// Nothing: the slice of an archive that follows from the other one by one ply of search.
     Omitted = 4,
+    /// Chunks of the distance codec (docs/format-distance.md); only with distances.
+    Distance = 5,
 }
 
 impl Codec {
@@ -43,7 +45,13 @@ impl Codec {
             Self::Zstd => "zstd",
             Self::Context => "context",
             Self::Omitted => "omitted",
+            Self::Distance => "distance",
         }
+    }
+    /// Whether values lie in chunks that follow the pieces and not the index.
+    #[must_use]
+    pub const fn in_chunks(self) -> bool {
+        matches!(self, Self::Context | Self::Distance)
     }
     const fn from_id(id: u8) -> Option<Self> {
         match id {
@@ -52,6 +60,7 @@ impl Codec {
             2 => Some(Self::Zstd),
             3 => Some(Self::Context),
             4 => Some(Self::Omitted),
+            5 => Some(Self::Distance),
             _ => None,
         }
     }
@@ -199,7 +208,7 @@ impl SliceHeader {
     #[must_use]
     pub const fn block_count(&self) -> u64 {
         match self.codec {
-            Codec::Constant | Codec::Context | Codec::Omitted => 0,
+            Codec::Constant | Codec::Context | Codec::Distance | Codec::Omitted => 0,
             _ => self.stats.positions.div_ceil(self.block_positions as u64),
         }
     }
@@ -609,14 +618,15 @@ impl SliceHeader {
             )?;
             return Ok(slice);
         }
-        if codec == Codec::Context {
+        if codec.in_chunks() {
             // The rest is checked when the model is read.
             ensure(
-                coding == Coding::Wld
+                (coding == Coding::Wld) == (codec == Codec::Context)
+                    && coding != Coding::Needs
                     && slice.block_positions == 0
                     && slice.model.bytes != 0
                     && boards.is_none(),
-                "sections of the context codec",
+                "sections of a codec with chunks",
             )?;
             return Ok(slice);
         }

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Source, Surveyed, WAVE, WriteOptions, slice_of_blocks};
-use crate::codec::{self, context};
+use super::{Codecs, Packed, Source, Surveyed, WAVE, WriteOptions, slice_of_blocks};
+use crate::codec::{self, Coding, context, distance};
 use crate::error::{Error, Result};
 use crate::format::header::{Codec, Section, SliceHeader, SliceStats};
 use crate::output::Output;
@@ -94,23 +94,118 @@ pub(super) fn write(
     }
     match context() {
         Some(encoded) if encoded.bytes() <= blocks_bytes(source, options)? => {
-            let mut place = |bytes: &[u8]| {
-                let offset = out.position;
-                out.write(bytes)?;
-                Ok::<_, Error>(section(offset, bytes))
-            };
             survey.stats = counted(values, encoded.captures);
-            let mut header = survey.header(source, start);
-            header.codec = Codec::Context;
-            header.model = place(&encoded.model)?;
-            header.table = place(&encoded.directory)?;
-            header.blocks = place(&encoded.groups)?;
-            // Groups have checksums of their own.
-            header.blocks.checksum = 0;
-            Ok(header)
+            place(&encoded, Codec::Context, survey.header(source, start), out)
         }
         _ => slice_of_blocks(source, options, out),
     }
+}
+
+/// Writes the sections of a slice in chunks.
+fn place(
+    encoded: &context::Encoded,
+    codec: Codec,
+    mut header: SliceHeader,
+    out: &mut Output,
+) -> Result<SliceHeader> {
+    let mut place = |bytes: &[u8]| {
+        let offset = out.position;
+        out.write(bytes)?;
+        Ok::<_, Error>(section(offset, bytes))
+    };
+    header.codec = codec;
+    header.model = place(&encoded.model)?;
+    header.table = place(&encoded.directory)?;
+    header.blocks = place(&encoded.groups)?;
+    // Groups have checksums of their own.
+    header.blocks.checksum = 0;
+    Ok(header)
+}
+
+/// Writes the sections of all slices of a table with distances: those of the distance codec where
+/// it is possible and smaller, else blocks.
+pub(super) fn write_distances(
+    sources: &[Source<'_>],
+    codecs: &Codecs<'_>,
+    options: &WriteOptions,
+    out: &mut Output,
+) -> Result<Vec<SliceHeader>> {
+    let surveys: Vec<Survey> = sources.iter().map(survey).collect::<Result<_>>()?;
+    let mut encoded = distances(sources, &surveys, codecs, options)?;
+    encoded.resize_with(sources.len(), || None);
+    let mut headers = Vec::new();
+    for ((source, survey), encoded) in sources.iter().zip(&surveys).zip(&encoded) {
+        let header = survey.header(source, out.position);
+        headers.push(match encoded {
+            _ if survey.constant.is_ok() => header,
+            Some(encoded) => place(encoded, Codec::Distance, header, out)?,
+            None => slice_of_blocks(source, options, out)?,
+        });
+    }
+    Ok(headers)
+}
+
+/// Whether the distance codec holds what these values become.
+pub(super) fn has_distances(source: &Source<'_>) -> bool {
+    !matches!(source.coding, Coding::Wld | Coding::Needs) && source.no_runs_every.is_none()
+}
+
+/// What there is to know of a slice with distances before it is encoded.
+fn survey(source: &Source<'_>) -> Result<Survey> {
+    let mut survey = Survey::new();
+    for wave in (0..source.blocks()).step_by(WAVE as usize) {
+        let packed: Vec<Packed> = (wave..(wave + WAVE).min(source.blocks()))
+            .into_par_iter()
+            .map(|block| source.pack(block))
+            .collect::<Result<_>>()?;
+        packed.iter().for_each(|p| survey.add(&p.surveyed));
+    }
+    Ok(survey)
+}
+
+/// The slices for which the distance codec is to be taken.
+fn distances(
+    sources: &[Source<'_>],
+    surveys: &[Survey],
+    codecs: &Codecs<'_>,
+    options: &WriteOptions,
+) -> Result<Vec<Option<context::Encoded>>> {
+    let symbols: Vec<_> = sources
+        .iter()
+        .map(|s| move |i: u64| s.coding.symbol(s.values.code(i)).unwrap_or(0))
+        .collect();
+    let inputs: Vec<_> = sources
+        .iter()
+        .zip(surveys)
+        .zip(&symbols)
+        .map(|((source, survey), symbol)| {
+            survey.constant.is_err().then_some(distance::Input {
+                coding: source.coding,
+                symbol,
+            })
+        })
+        .collect();
+    if inputs.iter().all(Option::is_none) {
+        return Ok(Vec::new());
+    }
+    let Some(coded) = (codecs.distances)(&inputs) else {
+        return Ok(Vec::new());
+    };
+    if options.codec == Codec::Distance {
+        return Ok(coded.slices);
+    }
+    let mut sizes = Vec::new();
+    for (source, encoded) in sources.iter().zip(&coded.slices) {
+        sizes.push(match encoded {
+            Some(e) => [e.bytes(), blocks_bytes(source, options)?],
+            None => [0, 0],
+        });
+    }
+    let sum = |k: usize| sizes.iter().map(|s| s[k]).sum::<u64>();
+    let all = coded.linked.then(|| sum(0) <= sum(1));
+    let kept =
+        |(e, s): (Option<context::Encoded>, &[u64; 2])| e.filter(|_| all.unwrap_or(s[0] <= s[1]));
+    Ok(coded.slices.into_iter().zip(&sizes).map(kept).collect())
 }
 
 /// The counts of a slice in which no game is over, and of which only captures are not stored.

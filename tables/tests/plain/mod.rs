@@ -3,6 +3,8 @@
 
 #![allow(clippy::needless_range_loop)]
 
+pub(crate) mod distance;
+
 use std::collections::{HashMap, HashSet};
 
 use dambase_rules::geometry::{OFF, dir};
@@ -120,7 +122,14 @@ impl<'a> Number<'a> {
         }
         let mantissa = [46341_u64, 38968, 32768, 27554][class as usize % 4];
         let miss = (mantissa >> (class / 4)).max(1);
-        let bound = (self.range / 65536) * (65536 - miss);
+        self.below(65536 - miss)
+    }
+    /// One of two outcomes that are equally likely.
+    fn even(&mut self) -> bool {
+        self.below(32768)
+    }
+    fn below(&mut self, share: u64) -> bool {
+        let bound = (self.range / 65536) * share;
         let expected = self.code < bound;
         if expected {
             self.range = bound;
@@ -155,6 +164,28 @@ impl Kind {
     }
 }
 
+/// Slow pieces, parts, chunk, place of the row, square of the vector.
+type Found<W> = (Board<W>, (u64, u64), u64, (usize, usize), u8);
+
+/// A row of a tile, before it is decoded.
+struct TileRow<W> {
+    place: (usize, usize),
+    /// The places of the fast piece and of the second piece that are referred to.
+    back: [Option<usize>; 2],
+    up: [Option<usize>; 2],
+    /// All pieces but the vector, if the row may exist.
+    board: Option<Board<W>>,
+    /// The squares of the vector, with the whole position.
+    stored: Vec<(u8, Board<W>)>,
+}
+
+/// The squares around one.
+struct Surroundings {
+    behind: [Option<u8>; 2],
+    ahead: [Option<u8>; 2],
+    third: Option<u8>,
+}
+
 pub(crate) struct Plain {
     side: Side,
     slow: Material,
@@ -176,9 +207,24 @@ impl Plain {
         directory: &[u8],
         groups: &[u8],
     ) -> Self {
-        let mut kinds = vec![Kind(model[0]), Kind(model[1])];
-        if model[2] != 4 {
-            kinds.push(Kind(model[2]));
+        let mut bits = Bitstream(&model[6..], 0);
+        let flags = bits.node(Question::Copy);
+        let tree = bits.node(Question::Value);
+        Self::with(material, side, &model[..6], directory, groups, flags, tree)
+    }
+
+    fn with(
+        material: Material,
+        side: Side,
+        head: &[u8],
+        directory: &[u8],
+        groups: &[u8],
+        flags: Node,
+        tree: Node,
+    ) -> Self {
+        let mut kinds = vec![Kind(head[0]), Kind(head[1])];
+        if head[2] != 4 {
+            kinds.push(Kind(head[2]));
         }
         let mut slow = material;
         for k in &kinds {
@@ -188,16 +234,14 @@ impl Plain {
                 slow.men[k.side()] -= 1;
             }
         }
-        let mut bits = Bitstream(&model[6..], 0);
-        let flags = bits.node(Question::Copy);
         Self {
             side,
             slow,
             kinds,
-            parts: [model[3].into(), model[4].into()],
-            start: model[5],
+            parts: [head[3].into(), head[4].into()],
+            start: head[5],
             flags,
-            tree: bits.node(Question::Value),
+            tree,
             directory: directory.to_vec(),
             groups: groups.to_vec(),
             decoded: HashMap::new(),
@@ -230,6 +274,17 @@ impl Plain {
     }
 
     pub(crate) fn value<R: Ruleset>(&mut self, board: &Board<R::Bits>) -> Wld {
+        let (slow, parts, chunk, place, square) = self.find::<R>(board);
+        if !self.decoded.contains_key(&chunk) {
+            let rows = self.decode::<R>(&slow, parts, chunk);
+            self.decoded.insert(chunk, rows);
+        }
+        let row = &self.decoded[&chunk][&place];
+        Wld::from_bits(row[usize::from(square)]).unwrap()
+    }
+
+    /// The slow pieces, the parts, the chunk, the place of the row and the square of a position.
+    fn find<R: Ruleset>(&self, board: &Board<R::Bits>) -> Found<R::Bits> {
         let mut rest = *board;
         let squares: Vec<u8> = self
             .kinds
@@ -258,12 +313,8 @@ impl Plain {
             (fast / self.parts[0]) as u64,
         );
         let chunk = (slow * seconds + parts.0) * count(self.parts[0]) + parts.1;
-        if !self.decoded.contains_key(&chunk) {
-            let rows = self.decode::<R>(&rest, parts, chunk);
-            self.decoded.insert(chunk, rows);
-        }
-        let row = &self.decoded[&chunk][&(second % self.parts[1], fast % self.parts[0])];
-        Wld::from_bits(row[usize::from(squares[0])]).unwrap()
+        let place = (second % self.parts[1], fast % self.parts[0]);
+        (rest, parts, chunk, place, squares[0])
     }
 
     /// The bytes of a chunk.
@@ -313,12 +364,8 @@ impl Plain {
         (free && lowest && !(kind.0 % 2 == 1 && crown)).then_some(b)
     }
 
-    fn decode<R: Ruleset>(
-        &self,
-        slow: &Board<R::Bits>,
-        parts: (u64, u64),
-        chunk: u64,
-    ) -> HashMap<(usize, usize), Row> {
+    /// The rows of a tile in order.
+    fn rows<R: Ruleset>(&self, slow: &Board<R::Bits>, parts: (u64, u64)) -> Vec<TileRow<R::Bits>> {
         let order = Self::order::<R>();
         let squares = order.len();
         let cut = |n: u64, size: usize| {
@@ -330,11 +377,7 @@ impl Plain {
             Some(_) => cut(parts.0, self.parts[1]),
             None => vec![0],
         };
-        let bytes = self.chunk(chunk);
-        let mut number = Number::new(&bytes);
-        let mut rows: HashMap<(usize, usize), Row> = HashMap::new();
-        let mut surprising = HashSet::new();
-        let outside = vec![OUTSIDE; squares];
+        let mut rows = Vec::new();
         for j in 0..second_part.len() {
             let with_second = match self.kinds.get(2) {
                 Some(&k) => Self::put::<R>(k, second_part[j], slow),
@@ -345,80 +388,110 @@ impl Plain {
                 None => [None; 2],
             };
             for i in 0..fast_part.len() {
-                let back = Self::nearest::<R>(&fast_part, i);
-                let get = |j: Option<usize>, i: Option<usize>| {
-                    j.zip(i)
-                        .and_then(|k| rows.get(&k))
-                        .unwrap_or(&outside)
-                        .clone()
-                };
-                let here = (Some(j), Some(i));
-                let (fast, fast2) = (get(here.0, back[0]), get(here.0, back[1]));
-                let (second, second2) = (get(up[0], here.1), get(up[1], here.1));
-                let both = get(up[0], back[0]);
-                let has = (back[0].is_some(), up[0].is_some());
-                let predicted: Row = match has {
-                    (false, false) => vec![self.start; squares],
-                    (true, false) => fast.clone(),
-                    (false, true) => second.clone(),
-                    (true, true) => (0..squares)
-                        .map(|s| {
-                            if both[s] == fast[s] {
-                                second[s]
-                            } else {
-                                fast[s]
-                            }
-                        })
-                        .collect(),
-                };
-                let mut row = predicted.clone();
-                let full =
+                let board =
                     with_second.and_then(|b| Self::put::<R>(self.kinds[1], fast_part[i], &b));
-                let stored: Vec<(u8, Board<R::Bits>)> = full
+                let stored = board
                     .iter()
                     .flat_map(|b| {
                         (0..squares as u8)
                             .filter_map(|s| Some((s, Self::put::<R>(self.kinds[0], s, b)?)))
                     })
                     .collect();
-                if !stored.is_empty() {
-                    let mut flag = usize::from(has.0) + 2 * usize::from(has.1);
-                    if has == (true, true) {
-                        flag += 4 * usize::from(both == second) + 8 * usize::from(both == fast);
-                    }
-                    if has.0 {
-                        flag += 16 * usize::from(fast == fast2);
-                    }
-                    if has.1 {
-                        flag += 32 * usize::from(second == second2);
-                    }
-                    let places = [
-                        (here.0, back[0]),
-                        (up[0], here.1),
-                        (here.0, back[1]),
-                        (up[0], back[0]),
-                    ];
-                    for (k, (j, i)) in places.into_iter().enumerate() {
-                        if j.zip(i).is_some_and(|place| surprising.contains(&place)) {
-                            flag += 64 << k;
-                        }
-                    }
-                    if Self::read(&self.flags, &mut number, flag as u32) == 1 {
-                        for (s, b) in stored {
-                            if movegen::has_capture::<R>(&b, self.side) {
-                                continue;
-                            }
-                            let i = usize::from(s);
-                            let context = Self::context::<R>(s, &predicted, &row, &fast2, &second2);
-                            row[i] = Self::read(&self.tree, &mut number, context);
-                        }
-                    }
-                }
-                if row != predicted {
-                    surprising.insert((j, i));
-                }
-                rows.insert((j, i), row);
+                rows.push(TileRow {
+                    place: (j, i),
+                    back: Self::nearest::<R>(&fast_part, i),
+                    up,
+                    board,
+                    stored,
+                });
             }
+        }
+        rows
+    }
+
+    fn decode<R: Ruleset>(
+        &self,
+        slow: &Board<R::Bits>,
+        parts: (u64, u64),
+        chunk: u64,
+    ) -> HashMap<(usize, usize), Row> {
+        let squares = R::RULES.geometry.squares();
+        let bytes = self.chunk(chunk);
+        let mut number = Number::new(&bytes);
+        let mut rows: HashMap<(usize, usize), Row> = HashMap::new();
+        let mut surprising = HashSet::new();
+        let outside = vec![OUTSIDE; squares];
+        for TileRow {
+            place: (j, i),
+            back,
+            up,
+            stored,
+            ..
+        } in self.rows::<R>(slow, parts)
+        {
+            let get = |j: Option<usize>, i: Option<usize>| {
+                j.zip(i)
+                    .and_then(|k| rows.get(&k))
+                    .unwrap_or(&outside)
+                    .clone()
+            };
+            let here = (Some(j), Some(i));
+            let (fast, fast2) = (get(here.0, back[0]), get(here.0, back[1]));
+            let (second, second2) = (get(up[0], here.1), get(up[1], here.1));
+            let both = get(up[0], back[0]);
+            let has = (back[0].is_some(), up[0].is_some());
+            let predicted: Row = match has {
+                (false, false) => vec![self.start; squares],
+                (true, false) => fast.clone(),
+                (false, true) => second.clone(),
+                (true, true) => (0..squares)
+                    .map(|s| {
+                        if both[s] == fast[s] {
+                            second[s]
+                        } else {
+                            fast[s]
+                        }
+                    })
+                    .collect(),
+            };
+            let mut row = predicted.clone();
+            if !stored.is_empty() {
+                let mut flag = usize::from(has.0) + 2 * usize::from(has.1);
+                if has == (true, true) {
+                    flag += 4 * usize::from(both == second) + 8 * usize::from(both == fast);
+                }
+                if has.0 {
+                    flag += 16 * usize::from(fast == fast2);
+                }
+                if has.1 {
+                    flag += 32 * usize::from(second == second2);
+                }
+                let places = [
+                    (here.0, back[0]),
+                    (up[0], here.1),
+                    (here.0, back[1]),
+                    (up[0], back[0]),
+                ];
+                for (k, (j, i)) in places.into_iter().enumerate() {
+                    if j.zip(i).is_some_and(|place| surprising.contains(&place)) {
+                        flag += 64 << k;
+                    }
+                }
+                if Self::read(&self.flags, &mut number, flag as u32) == 1 {
+                    for (s, b) in stored {
+                        if movegen::has_capture::<R>(&b, self.side) {
+                            continue;
+                        }
+                        let i = usize::from(s);
+                        let context = Self::context::<R>(s, &predicted, &row, &fast2, &second2);
+                        row[i] = Self::read(&self.tree, &mut number, context);
+                    }
+                }
+            }
+            if row != predicted {
+                surprising.insert((j, i));
+            }
+            rows.insert((j, i), row);
         }
         rows
     }
@@ -451,10 +524,10 @@ impl Plain {
         }
     }
 
-    fn context<R: Ruleset>(s: u8, predicted: &Row, row: &Row, fast2: &Row, second2: &Row) -> u32 {
+    fn around<R: Ruleset>(s: u8) -> Surroundings {
         let g = R::RULES.geometry;
         let step = |d: usize| Some(g.grid().step[d][usize::from(s)]).filter(|&t| t != OFF);
-        let (back, ahead) = if g.is_full() {
+        let (behind, ahead) = if g.is_full() {
             ([step(dir::W), step(dir::N)], [step(dir::E), step(dir::S)])
         } else {
             (
@@ -472,6 +545,19 @@ impl Plain {
             let margin = first && (row % 2 == usize::from(mirrored));
             (s > 0 && !margin).then(|| s - 1)
         };
+        Surroundings {
+            behind,
+            ahead,
+            third,
+        }
+    }
+
+    fn context<R: Ruleset>(s: u8, predicted: &Row, row: &Row, fast2: &Row, second2: &Row) -> u32 {
+        let Surroundings {
+            behind: back,
+            ahead,
+            third,
+        } = Self::around::<R>(s);
         let value = |t: Option<u8>| u32::from(t.map_or(OUTSIDE, |t| predicted[usize::from(t)]));
         let error = |t: Option<u8>| {
             u32::from(t.is_some_and(|t| row[usize::from(t)] != predicted[usize::from(t)]))

@@ -12,9 +12,6 @@ use crate::index::Index;
 use crate::material::Material;
 use crate::value::{Wld, WldArray};
 
-/// Bytes of the shape at the start of a model.
-const SHAPE_BYTES: usize = 6;
-
 /// A chunk or model that cannot be read: what is wrong with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadChunk(pub &'static str);
@@ -69,7 +66,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// The value at a [`SliceDecoder::offset`].
+    /// The value at a [`Layout::offset`].
     #[inline(always)]
     pub(crate) fn value(&self, offset: u32) -> u8 {
         kept_value(&self.words, self.shift, offset as usize)
@@ -93,7 +90,6 @@ pub struct SliceDecoder {
     layout: Layout,
     /// The value of rows without references.
     start: u8,
-    plane_shift: u8,
     /// Whether a chunk in which all is as expected has that value everywhere.
     quiet: bool,
     lookup: Lookup,
@@ -110,38 +106,20 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) fn write(&self) -> Vec<u8> {
-        let s = &self.shape;
-        let mut out = vec![
-            s.vector.id(),
-            s.fast.id(),
-            s.second.map_or(4, Kind::id),
-            s.fast_part,
-            s.second_part,
-            self.start,
-        ];
+        let mut out = self.shape.bytes().to_vec();
+        out.push(self.start);
         self.probabilities.write(&mut out);
         out
     }
 
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        let (head, rest) = bytes.split_at_checked(SHAPE_BYTES)?;
-        let kind = |id: u8| Kind::ALL.get(usize::from(id)).copied();
-        let second = match head[2] {
-            4 => None,
-            id => Some(kind(id)?),
-        };
-        let start = head[5];
+        let (shape, rest) = bytes.split_first_chunk::<{ Shape::BYTES }>()?;
+        let (&start, rest) = rest.split_first()?;
         if start > 2 {
             return None;
         }
         Some(Self {
-            shape: Shape {
-                vector: kind(head[0])?,
-                fast: kind(head[1])?,
-                second,
-                fast_part: head[3],
-                second_part: head[4],
-            },
+            shape: Shape::read(*shape)?,
             start,
             probabilities: Probabilities::read(rest)?,
         })
@@ -172,7 +150,6 @@ impl SliceDecoder {
             side,
             layout,
             start: model.start,
-            plane_shift: plane_shift(geometry.squares()),
             quiet: EQUAL_ROWS.iter().all(|&f| lookup.flag(f).first() == 0),
             lookup,
         }
@@ -197,22 +174,6 @@ impl SliceDecoder {
     pub fn locate<W: Bits>(&self, board: &Board<W>) -> Place {
         self.layout.locate(board)
     }
-    /// The number of a value in [`Kept`] rows.
-    #[inline]
-    #[must_use]
-    pub(crate) fn offset(&self, place: Place) -> u32 {
-        u32::from(place.row) << self.plane_shift | u32::from(place.square)
-    }
-    /// The number of values of the rows of a chunk.
-    #[must_use]
-    pub(crate) const fn offsets(&self) -> u32 {
-        (self.layout.rows() as u32) << self.plane_shift
-    }
-    /// The row with a value, or the last if there is none.
-    #[must_use]
-    pub(crate) fn row_of(&self, offset: u32) -> u16 {
-        ((offset >> self.plane_shift) as usize).min(self.layout.rows() - 1) as u16
-    }
     /// The decoded rows, to be kept.
     ///
     /// # Panics
@@ -222,7 +183,7 @@ impl SliceDecoder {
         assert!(rows.uniform.is_none(), "rows that were not filled in");
         Kept {
             words: rows.rows.kept(self.geometry.squares(), rows.filled),
-            shift: self.plane_shift,
+            shift: plane_shift(self.geometry.squares()),
         }
     }
     /// Bytes that the directory must have.
@@ -461,7 +422,7 @@ impl<W: Bits> RowVisitor<W> for CopyRows<'_, W> {
 
 /// Reads a flag: 0 for a copy.
 #[inline(always)]
-fn read_flag(coder: &mut Decoder<'_>, leaf: Leaf) -> u8 {
+pub(crate) fn read_flag(coder: &mut Decoder<'_>, leaf: Leaf) -> u8 {
     let hit = leaf.hit();
     if hit == 65536 || coder.read(hit) {
         leaf.first()
@@ -471,7 +432,7 @@ fn read_flag(coder: &mut Decoder<'_>, leaf: Leaf) -> u8 {
 }
 
 #[inline(always)]
-fn read_value(coder: &mut Decoder<'_>, leaf: Leaf) -> u8 {
+pub(crate) fn read_value(coder: &mut Decoder<'_>, leaf: Leaf) -> u8 {
     let hit = leaf.hit();
     if hit == 65536 || coder.read(hit) {
         return leaf.first();

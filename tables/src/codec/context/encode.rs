@@ -54,7 +54,8 @@ pub struct Encoded {
     pub directory: Vec<u8>,
     /// The groups.
     pub groups: Vec<u8>,
-    /// Positions in which the side to move must capture, which are not stored.
+    /// Positions in which the side to move must capture, which are not stored; 0 from the distance
+    /// codec, whose caller knows them.
     pub captures: u64,
 }
 
@@ -300,7 +301,7 @@ impl Histogram {
     }
 }
 
-fn entries(counts: &[Counts]) -> Vec<(u32, Counts)> {
+pub(crate) fn entries(counts: &[Counts]) -> Vec<(u32, Counts)> {
     let occurs = |(_, c): &(usize, &Counts)| **c != [0; 3];
     let all = counts.iter().enumerate().filter(occurs);
     all.map(|(i, c)| (i as u32, *c)).collect()
@@ -336,36 +337,48 @@ struct Coder<'a> {
 impl Sink for Coder<'_> {
     #[inline(always)]
     fn flag(&mut self, context: usize, copy: bool) {
-        let flag = self.lookup.flag(context);
-        let expected = u8::from(!copy) == flag.first();
-        if flag.hit() == 65536 {
-            assert!(expected, "a flag that was never counted");
-        } else {
-            self.encoder.code(expected, flag.hit());
-        }
+        self.encoder.flag(self.lookup.flag(context), copy);
     }
     #[inline(always)]
     fn value(&mut self, context: usize, value: u8) {
         let outer = (context >> ERROR_BITS) as u16;
-        let leaf: Leaf = self.lookup.line(outer)[context % (1 << ERROR_BITS)];
+        let leaf = self.lookup.line(outer)[context % (1 << ERROR_BITS)];
+        self.encoder.value(leaf, value);
+    }
+    #[inline(always)]
+    fn row(&mut self, _squares: u32, captures: u32) {
+        self.captures += u64::from(captures);
+    }
+}
+
+impl Encoder {
+    /// Codes whether a row is a copy.
+    #[inline(always)]
+    pub(crate) fn flag(&mut self, leaf: Leaf, copy: bool) {
+        let expected = u8::from(!copy) == leaf.first();
+        if leaf.hit() == 65536 {
+            assert!(expected, "a flag that was never counted");
+        } else {
+            self.code(expected, leaf.hit());
+        }
+    }
+    /// Codes a value of three.
+    #[inline(always)]
+    pub(crate) fn value(&mut self, leaf: Leaf, value: u8) {
         let first = value == leaf.first();
         if leaf.hit() == 65536 {
             assert!(first, "a value that was never counted");
             return;
         }
-        self.encoder.code(first, leaf.hit());
+        self.code(first, leaf.hit());
         if first {
             return;
         }
         let second = value == leaf.second();
         match leaf.second_hit() {
-            Some(p) => self.encoder.code(second, p),
+            Some(p) => self.code(second, p),
             None => assert!(second, "a value that was never counted"),
         }
-    }
-    #[inline(always)]
-    fn row(&mut self, _squares: u32, captures: u32) {
-        self.captures += u64::from(captures);
     }
 }
 
@@ -518,7 +531,7 @@ fn choose_shape<W: Bits>(source: &Source<'_, W>, limits: Limits) -> Option<Shape
 }
 
 /// Vector, fast and second piece: kings first; a second piece wherever there is one.
-fn trios(material: &Material) -> Vec<(Kind, Kind, Option<Kind>)> {
+pub(crate) fn trios(material: &Material) -> Vec<(Kind, Kind, Option<Kind>)> {
     let count = |k: Kind| k.count(material);
     let kings = material.kings[0] + material.kings[1];
     let mut out = Vec::new();
@@ -549,7 +562,7 @@ fn trios(material: &Material) -> Vec<(Kind, Kind, Option<Kind>)> {
 }
 
 /// Sizes of the two parts.
-fn parts(band: u8, squares: u8, second: bool) -> Vec<(u8, u8)> {
+pub(crate) fn parts(band: u8, squares: u8, second: bool) -> Vec<(u8, u8)> {
     if !second {
         return vec![(band, 1), (2 * band, 1), (squares, 1)];
     }

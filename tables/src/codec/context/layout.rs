@@ -12,6 +12,7 @@
 
 use dambase_rules::{Bits, Board, Geometry, Ruleset, Side};
 
+use super::rows::plane_shift;
 use crate::index::{Index, TooLarge};
 use crate::material::Material;
 
@@ -138,6 +139,34 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Bytes of a shape in a file.
+    pub(crate) const BYTES: usize = 5;
+
+    /// The shape as it stands in the file.
+    pub(crate) fn bytes(&self) -> [u8; Self::BYTES] {
+        [
+            self.vector.id(),
+            self.fast.id(),
+            self.second.map_or(4, Kind::id),
+            self.fast_part,
+            self.second_part,
+        ]
+    }
+    /// Reads what [`Self::bytes`] wrote; nothing if a kind is unknown.
+    pub(crate) fn read(bytes: [u8; Self::BYTES]) -> Option<Self> {
+        let kind = |id: u8| Kind::ALL.get(usize::from(id)).copied();
+        let [vector, fast, second, fast_part, second_part] = bytes;
+        Some(Self {
+            vector: kind(vector)?,
+            fast: kind(fast)?,
+            second: match second {
+                4 => None,
+                id => Some(kind(id)?),
+            },
+            fast_part,
+            second_part,
+        })
+    }
     /// Rows of a tile.
     #[must_use]
     pub const fn rows(&self) -> usize {
@@ -238,6 +267,7 @@ pub struct Layout {
     fast: Parts,
     second: Parts,
     chunks: u64,
+    plane_shift: u8,
 }
 
 impl Layout {
@@ -279,6 +309,7 @@ impl Layout {
             fast,
             second,
             chunks,
+            plane_shift: plane_shift(squares),
         })
     }
 
@@ -296,6 +327,23 @@ impl Layout {
     #[must_use]
     pub const fn rows(&self) -> usize {
         self.shape.rows()
+    }
+
+    /// The number of a value in the decoded rows of its chunk.
+    #[inline]
+    #[must_use]
+    pub(crate) fn offset(&self, place: Place) -> u32 {
+        u32::from(place.row) << self.plane_shift | u32::from(place.square)
+    }
+    /// The number of values of so many rows of a chunk.
+    #[must_use]
+    pub(crate) const fn offsets(&self, rows: usize) -> u32 {
+        (rows as u32) << self.plane_shift
+    }
+    /// The row with a value, or the last if there is none.
+    #[must_use]
+    pub(crate) fn row_of(&self, offset: u32) -> u16 {
+        ((offset >> self.plane_shift) as usize).min(self.rows() - 1) as u16
     }
 
     /// Where a placement of this material is stored.

@@ -9,13 +9,13 @@
 //! languages.
 
 pub mod captures;
-mod coder;
-mod decode;
-mod directory;
-mod encode;
+pub(crate) mod coder;
+pub(crate) mod decode;
+pub(crate) mod directory;
+pub(crate) mod encode;
 pub mod layout;
-mod model;
-mod rows;
+pub(crate) mod model;
+pub(crate) mod rows;
 
 pub(crate) use captures::capture_squares;
 pub(crate) use decode::Kept;

@@ -2,6 +2,7 @@
 //! the length of its description, so that a small slice gets a small model.
 
 use super::rows::{ERROR_BITS, FLAG_BITS, OUTER_BITS};
+use crate::codec::distance::DIGIT_CONTEXT_BITS;
 
 /// Bits of a context: the inner ones lowest.
 pub(crate) const CONTEXT_BITS: usize = OUTER_BITS + ERROR_BITS;
@@ -10,7 +11,7 @@ const INNER: usize = 1 << ERROR_BITS;
 /// How often each value occurred.
 pub(crate) type Counts = [u32; 3];
 /// Marks an outcome that is never missed and costs no decision.
-const CERTAIN: u8 = 63;
+pub(crate) const CERTAIN: u8 = 63;
 
 /// `n * log2(n)` by basic arithmetic only, so that all machines agree on every bit.
 fn n_log_n(n: u64) -> f64 {
@@ -21,7 +22,7 @@ fn n_log_n(n: u64) -> f64 {
 }
 
 /// The binary logarithm of a positive normal number.
-fn log2(x: f64) -> f64 {
+pub(crate) fn log2(x: f64) -> f64 {
     let bits = x.to_bits();
     let mut exponent = ((bits >> 52) & 0x7ff) as i32 - 1023;
     let mut m = f64::from_bits(bits & !(0x7ff << 52) | 1023 << 52);
@@ -47,7 +48,7 @@ fn entropy(c: &[u64; 3]) -> f64 {
 
 /// The probability, in units of 2^-16, that an outcome with class `q` below [`CERTAIN`] is not the
 /// expected one: about 2^-(1/2 + q/4).
-const fn miss(q: u8) -> u32 {
+pub(crate) const fn miss(q: u8) -> u32 {
     let mantissa = [46341, 38968, 32768, 27554][q as usize % 4];
     let m = mantissa >> (q / 4);
     if m == 0 { 1 } else { m }
@@ -196,7 +197,7 @@ impl Grower {
         let order = ORDERS.iter().position(|o| *o == by_count).unwrap_or(0) as u8;
         let [a, b, c] = by_count.map(|v| counts[v as usize]);
         let first = class(a, a + b + c, self.exact);
-        let second = if question == Question::Copy || first == CERTAIN {
+        let second = if question != Question::Value || first == CERTAIN {
             CERTAIN
         } else {
             class(b, b + c, self.exact)
@@ -226,6 +227,8 @@ pub(crate) enum Question {
     Copy,
     /// A value: 0, 1 or 2.
     Value,
+    /// A decision of the distance codec on a number: 0 or 1.
+    Digit,
 }
 
 impl Question {
@@ -234,12 +237,13 @@ impl Question {
         match self {
             Self::Copy => FLAG_BITS,
             Self::Value => CONTEXT_BITS,
+            Self::Digit => DIGIT_CONTEXT_BITS,
         }
     }
     /// Bits that name the order of the outcomes: of the first two or of all orders.
     const fn order_bits(self) -> usize {
         match self {
-            Self::Copy => 1,
+            Self::Copy | Self::Digit => 1,
             Self::Value => 3,
         }
     }
@@ -247,7 +251,7 @@ impl Question {
     /// on for values and twice as many for flags.
     const fn stride(self) -> u8 {
         match self {
-            Self::Copy => 2,
+            Self::Copy | Self::Digit => 2,
             Self::Value => 1,
         }
     }
@@ -279,7 +283,7 @@ impl Question {
         if bits.get(1)? == 0 {
             let order = bits.get(self.order_bits())? as u8 * self.stride();
             let first = bits.get(6)? as u8;
-            let second = if self == Self::Copy || first == CERTAIN {
+            let second = if self != Self::Value || first == CERTAIN {
                 CERTAIN
             } else {
                 bits.get(6)? as u8
@@ -315,19 +319,39 @@ pub(crate) struct Probabilities {
 impl Probabilities {
     /// Appends the bits of the file format.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        let mut bits = BitWriter::default();
-        Question::Copy.write(&self.flags, &mut bits);
-        Question::Value.write(&self.tree, &mut bits);
-        out.extend(bits.out);
+        write_trees(
+            [(Question::Copy, &self.flags), (Question::Value, &self.tree)],
+            out,
+        );
     }
 
     /// Reads what [`Self::write`] wrote; nothing if it makes no sense.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        let mut bits = BitReader { bytes, at: 0 };
-        let mut tree = |q: Question| q.read(&mut bits, (1 << q.context_bits()) - 1);
-        let (flags, tree) = (tree(Question::Copy)?, tree(Question::Value)?);
-        bits.done().then_some(Self { flags, tree })
+        let [flags, tree] = read_trees([Question::Copy, Question::Value], bytes)?;
+        Some(Self { flags, tree })
     }
+}
+
+/// Appends trees as a stream of bits.
+pub(crate) fn write_trees<const N: usize>(trees: [(Question, &Node); N], out: &mut Vec<u8>) {
+    let mut bits = BitWriter::default();
+    for (question, tree) in trees {
+        question.write(tree, &mut bits);
+    }
+    out.extend(bits.out);
+}
+
+/// Reads what [`write_trees`] wrote; nothing if it makes no sense.
+pub(crate) fn read_trees<const N: usize>(
+    questions: [Question; N],
+    bytes: &[u8],
+) -> Option<[Node; N]> {
+    let mut bits = BitReader { bytes, at: 0 };
+    let mut trees = Vec::with_capacity(N);
+    for q in questions {
+        trees.push(q.read(&mut bits, (1 << q.context_bits()) - 1)?);
+    }
+    bits.done().then_some(trees.try_into().ok()?)
 }
 
 /// The probabilities in the form in which decoding looks them up.
@@ -344,18 +368,10 @@ pub(crate) struct Lookup {
 impl Lookup {
     pub(crate) fn new(p: &Probabilities) -> Self {
         let mut flags = vec![Leaf::default(); 1 << FLAG_BITS];
-        spread(&p.flags, FLAG_BITS, 0, 0, &mut flags);
+        spread(&p.flags, FLAG_BITS, &Leaf::new, &mut flags);
         let mut leaves = vec![Leaf::default(); 1 << CONTEXT_BITS];
-        spread(&p.tree, CONTEXT_BITS, 0, 0, &mut leaves);
-        let mut lines = Vec::new();
-        let mut known = std::collections::HashMap::new();
-        let mut outer = vec![0_u16; 1 << OUTER_BITS];
-        for (o, line) in outer.iter_mut().zip(leaves.as_chunks::<INNER>().0) {
-            *o = *known.entry(*line).or_insert_with(|| {
-                lines.push(*line);
-                (lines.len() - 1) as u16
-            });
-        }
+        spread(&p.tree, CONTEXT_BITS, &Leaf::new, &mut leaves);
+        let (outer, lines) = lines(leaves.as_chunks::<INNER>().0);
         let outer = outer
             .into_boxed_slice()
             .try_into()
@@ -385,21 +401,47 @@ impl Lookup {
     }
 }
 
-/// Writes the leaf of every context of so many bits below a node; `fixed` are the bits decided,
-/// `value` what they are.
-fn spread(n: &Node, bits: usize, fixed: u32, value: u32, leaves: &mut [Leaf]) {
+/// The distinct ones of at most 65536 lines, and which of them each is.
+pub(crate) fn lines<L: Copy + Eq + std::hash::Hash>(all: &[L]) -> (Vec<u16>, Vec<L>) {
+    let mut lines = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    let which = all.iter().map(|line| {
+        *known.entry(*line).or_insert_with(|| {
+            lines.push(*line);
+            (lines.len() - 1) as u16
+        })
+    });
+    (which.collect(), lines)
+}
+
+/// Makes a leaf from the order of its outcomes and the classes of its decisions.
+type MakeLeaf<'a, L> = dyn Fn([u8; 3], u8, u8) -> L + 'a;
+
+/// Writes the leaf of every context of so many bits.
+pub(crate) fn spread<L: Copy>(n: &Node, bits: usize, make: &MakeLeaf<'_, L>, leaves: &mut [L]) {
+    spread_below(n, bits, make, (0, 0), leaves);
+}
+
+/// The same below a node; the bits decided, and what they are.
+fn spread_below<L: Copy>(
+    n: &Node,
+    bits: usize,
+    make: &MakeLeaf<'_, L>,
+    (fixed, value): (u32, u32),
+    leaves: &mut [L],
+) {
     match n {
         Node::Split { bit, below } => {
             let bit = 1 << bit;
-            spread(&below[0], bits, fixed | bit, value, leaves);
-            spread(&below[1], bits, fixed | bit, value | bit, leaves);
+            spread_below(&below[0], bits, make, (fixed | bit, value), leaves);
+            spread_below(&below[1], bits, make, (fixed | bit, value | bit), leaves);
         }
         Node::Leaf {
             order,
             first,
             second,
         } => {
-            let leaf = Leaf::new(ORDERS[usize::from(*order)], *first, *second);
+            let leaf = make(ORDERS[usize::from(*order)], *first, *second);
             // All subsets of the bits left open.
             let open = !fixed & ((1 << bits) - 1);
             let mut subset = 0_u32;

@@ -17,7 +17,7 @@ pub(crate) const HEAD: usize = 16;
 /// The value of margins and of rows that are not there.
 pub(crate) const OUTSIDE: u8 = 3;
 /// The widest board with the margins inside it.
-const LEN: usize = 80;
+pub(crate) const LEN: usize = 80;
 /// Most squares of a board.
 const SQUARES: usize = 72;
 /// Most pieces of a board that are spread to bytes in one go.

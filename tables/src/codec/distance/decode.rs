@@ -1,0 +1,358 @@
+//! From the bytes of a chunk to the keys of its rows.
+
+use dambase_rules::{Bits, Geometry, Rules, Side};
+
+use super::hints::Hints;
+use super::key;
+use super::model::{Digits, Model, Start};
+use super::rows::{CodeRows, Line, Other, Port, RowBuffer};
+use crate::codec::Coding;
+use crate::codec::context::coder::Decoder;
+use crate::codec::context::decode::{BadChunk, Rule, for_each_index, read_flag, read_value};
+use crate::codec::context::layout::{Kind, Layout, Row, RowVisitor};
+use crate::codec::context::model::Lookup;
+use crate::codec::context::rows::{ERROR_BITS, Pad};
+use crate::index::Index;
+use crate::material::Material;
+
+/// The decoded rows of one chunk, reusable without new allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    own: RowBuffer,
+    /// Those of the other side, where the slice depends on them.
+    other: RowBuffer,
+    /// How many are decoded.
+    filled: usize,
+}
+
+impl Rows {
+    /// No rows yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            own: RowBuffer::new(),
+            other: RowBuffer::new(),
+            filled: 0,
+        }
+    }
+}
+
+/// The symbols of rows that are kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Kept {
+    /// One byte each.
+    Narrow(Box<[u8]>),
+    /// Two bytes each.
+    Wide(Box<[u16]>),
+}
+
+impl Kept {
+    /// The symbol at a [`Layout::offset`].
+    #[inline(always)]
+    pub(crate) fn symbol(&self, offset: u32) -> u16 {
+        match self {
+            Self::Narrow(all) => all[offset as usize].into(),
+            Self::Wide(all) => all[offset as usize],
+        }
+    }
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Narrow(all) => size_of_val(&**all),
+            Self::Wide(all) => size_of_val(&**all),
+        }
+    }
+}
+
+/// What coding a slice has to know, whatever is coded.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    geometry: Geometry,
+    side: Side,
+    pub(super) layout: Layout,
+    start: (Start, Line),
+    /// Nothing if the slice does not depend on the other one.
+    hints: Option<Hints>,
+}
+
+impl Frame {
+    /// Of the slice with `side` to move.
+    pub(super) fn new(
+        rules: &Rules,
+        side: Side,
+        coding: Coding,
+        layout: Layout,
+        start: Start,
+        dependent: bool,
+    ) -> Self {
+        let vector = layout.shape().vector;
+        Self {
+            geometry: rules.geometry,
+            side,
+            layout,
+            start: (start, start.line(rules.geometry)),
+            hints: dependent.then(|| Hints::new(rules, vector, side, coding)),
+        }
+    }
+
+    /// Whether it is coded with the other side's rows.
+    pub(super) const fn depends(&self) -> bool {
+        self.hints.is_some()
+    }
+
+    /// Goes through the rows of a chunk up to `last`. `other` has those of the other side.
+    #[inline(always)]
+    pub(super) fn code<W: Bits, P: Port<W>>(
+        &self,
+        rule: &Rule<W>,
+        (chunk, last): (u64, u16),
+        other: &RowBuffer,
+        rows: &mut RowBuffer,
+        port: &mut P,
+    ) {
+        rows.prepare(self.layout.rows());
+        let vector = self.layout.shape().vector;
+        let stored = |row: &Row<W>, side| row.squares & !(rule.captures)(&row.board, vector, side);
+        let known = |row: &Row<W>| stored(row, self.side.other());
+        let mut code = CodeRows {
+            pad: Pad::of(self.geometry),
+            start: &self.start,
+            other: self.hints.as_ref().map(|hints| Other {
+                rows: other,
+                hints,
+                known: &known,
+            }),
+            coded: &|row| stored(row, self.side),
+            rows,
+            port,
+        };
+        let tile = self.layout.tile::<W>(chunk);
+        tile.walk(&rule.field, last, &mut code);
+    }
+}
+
+/// What is needed to find and decode the chunks of one slice.
+#[derive(Clone, Debug)]
+pub(crate) struct SliceDecoder {
+    frame: Frame,
+    coding: Coding,
+    lookup: Lookup,
+    digits: Digits,
+}
+
+impl SliceDecoder {
+    /// Reads the model of the slice of `material` with `side` to move.
+    pub(crate) fn new(
+        rules: &Rules,
+        material: Material,
+        side: Side,
+        coding: Coding,
+        model: &[u8],
+    ) -> Result<Self, BadChunk> {
+        let model = Model::read(model).ok_or(BadChunk("a senseless model"))?;
+        let layout = Layout::new(rules.geometry, material, model.shape)
+            .map_err(|_| BadChunk("a model of another material"))?;
+        Ok(Self::with(rules, side, coding, layout, &model))
+    }
+
+    pub(super) fn with(
+        rules: &Rules,
+        side: Side,
+        coding: Coding,
+        layout: Layout,
+        model: &Model,
+    ) -> Self {
+        Self {
+            frame: Frame::new(rules, side, coding, layout, model.start, model.dependent),
+            coding,
+            lookup: Lookup::new(&model.probabilities),
+            digits: Digits::new(&model.digits),
+        }
+    }
+
+    /// The numbering of chunks and rows.
+    pub(crate) const fn layout(&self) -> &Layout {
+        &self.frame.layout
+    }
+    pub(super) const fn frame(&self) -> &Frame {
+        &self.frame
+    }
+    pub(super) const fn tables(&self) -> (&Lookup, &Digits) {
+        (&self.lookup, &self.digits)
+    }
+    /// Whether the slice with the other side to move must be decoded first.
+    pub(crate) const fn depends(&self) -> bool {
+        self.frame.depends()
+    }
+    /// Whether `other` can be what this slice depends on.
+    pub(crate) fn may_depend_on(&self, other: &Self) -> bool {
+        !other.depends() && self.layout().shape() == other.layout().shape()
+    }
+    /// Decodes the rows of a chunk up to `last`, that one included, from its bytes, and with those
+    /// of the chunk of the slice it depends on.
+    pub(crate) fn decode<W: Bits>(
+        &self,
+        rule: &Rule<W>,
+        bytes: &[u8],
+        other: Option<(&Self, &[u8])>,
+        place: (u64, u16),
+        out: &mut Rows,
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if crate::cpu::has_fast_path() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            #[allow(unsafe_code)]
+            unsafe {
+                self.decode_avx2(rule, bytes, other, place, out);
+            };
+            return;
+        }
+        self.decode_with(rule, bytes, other, place, out);
+    }
+
+    /// The same code, compiled for wider vectors and better bit instructions.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn decode_avx2<W: Bits>(
+        &self,
+        rule: &Rule<W>,
+        bytes: &[u8],
+        other: Option<(&Self, &[u8])>,
+        place: (u64, u16),
+        out: &mut Rows,
+    ) {
+        self.decode_with(rule, bytes, other, place, out);
+    }
+
+    /// The same without what only some processors can do.
+    #[inline(always)]
+    fn decode_with<W: Bits>(
+        &self,
+        rule: &Rule<W>,
+        bytes: &[u8],
+        other: Option<(&Self, &[u8])>,
+        (chunk, last): (u64, u16),
+        out: &mut Rows,
+    ) {
+        let Rows {
+            own,
+            other: rows,
+            filled,
+        } = out;
+        if let Some((other, bytes)) = other {
+            let mut reader = other.reader(bytes);
+            let none = RowBuffer::new();
+            other
+                .frame
+                .code(rule, (chunk, last), &none, rows, &mut reader);
+        } else {
+            rows.prepare(self.layout().rows());
+        }
+        self.frame
+            .code(rule, (chunk, last), rows, own, &mut self.reader(bytes));
+        *filled = (usize::from(last) + 1).min(self.layout().rows());
+    }
+
+    fn reader<'a>(&'a self, bytes: &'a [u8]) -> Reader<'a> {
+        Reader {
+            coder: Decoder::new(bytes),
+            lookup: &self.lookup,
+            digits: &self.digits,
+        }
+    }
+
+    /// The decoded rows, to be kept, and how many values these are.
+    pub(crate) fn keep(&self, rows: &Rows) -> (Kept, u32) {
+        let pad = Pad::of(self.frame.geometry);
+        let offsets = self.layout().offsets(rows.filled);
+        let width = self.layout().offsets(1) as usize;
+        let mut symbols = vec![0_u16; offsets as usize];
+        for (number, out) in (1..).zip(symbols.chunks_exact_mut(width)) {
+            let line = rows.own.line(number);
+            for (s, out) in (0..self.frame.geometry.squares() as u8).zip(out) {
+                *out = key::symbol(self.coding, line.0[pad.at(s)]);
+            }
+        }
+        let kept = if self.coding == self.coding.wide() && self.coding != Coding::Rule {
+            Kept::Wide(symbols.into_boxed_slice())
+        } else {
+            // More than a byte holds is not the work of the writer.
+            Kept::Narrow(symbols.iter().map(|&s| s.min(255) as u8).collect())
+        };
+        (kept, offsets)
+    }
+
+    /// Calls `f(index, symbol)` for all positions of a decoded chunk.
+    pub(crate) fn for_each<W: Bits>(
+        &self,
+        rule: &Rule<W>,
+        index: &Index<W>,
+        chunk: u64,
+        rows: &Rows,
+        f: impl FnMut(u64, u16),
+    ) {
+        let mut visit = EachPosition {
+            vector: self.layout().shape().vector,
+            coding: self.coding,
+            pad: Pad::of(self.frame.geometry),
+            index,
+            rows: &rows.own,
+            f,
+        };
+        let tile = self.layout().tile::<W>(chunk);
+        tile.walk(&rule.field, u16::MAX, &mut visit);
+    }
+}
+
+struct EachPosition<'a, W, F> {
+    vector: Kind,
+    coding: Coding,
+    pad: &'a Pad,
+    index: &'a Index<W>,
+    rows: &'a RowBuffer,
+    f: F,
+}
+
+impl<W: Bits, F: FnMut(u64, u16)> RowVisitor<W> for EachPosition<'_, W, F> {
+    #[inline(always)]
+    fn row(&mut self, row: &Row<W>) {
+        let line = self.rows.line(row.place + 1);
+        for_each_index(self.index, self.vector, &row.board, row.squares, |s, i| {
+            (self.f)(i, key::symbol(self.coding, line.0[self.pad.at(s)]));
+        });
+    }
+}
+
+/// Reads decisions.
+struct Reader<'a> {
+    coder: Decoder<'a>,
+    lookup: &'a Lookup,
+    digits: &'a Digits,
+}
+
+impl<W: Bits> Port<W> for Reader<'_> {
+    const READS: bool = true;
+    #[inline(always)]
+    fn fetch(&mut self, _row: &Row<W>, _coded: W, _line: &mut Line) {}
+    #[inline(always)]
+    fn flag(&mut self, context: usize, _copy: bool) -> bool {
+        read_flag(&mut self.coder, self.lookup.flag(context)) == 0
+    }
+    #[inline(always)]
+    fn class(&mut self, context: usize, _class: u8) -> u8 {
+        let line = self.lookup.line((context >> ERROR_BITS) as u16);
+        read_value(&mut self.coder, line[context % (1 << ERROR_BITS)])
+    }
+    #[inline(always)]
+    fn digit(&mut self, around: usize, inner: usize, _yes: bool) -> bool {
+        let (expected, hit) = self.digits.get(around, inner);
+        if hit == 65536 || self.coder.read(hit) {
+            expected
+        } else {
+            !expected
+        }
+    }
+    #[inline(always)]
+    fn bit(&mut self, _yes: bool) -> bool {
+        self.coder.read(1 << 15)
+    }
+}

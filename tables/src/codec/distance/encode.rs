@@ -1,0 +1,612 @@
+//! From the values of the slices of a table to their models, directories and chunks.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dambase_rules::{Bits, Rules, Ruleset, Side};
+use rayon::prelude::*;
+
+use super::decode::{Frame, SliceDecoder};
+use super::key::{self, MOST};
+use super::model::{CONTEXT_BITS as DIGIT_CONTEXT_BITS, Digits, Model, Start};
+use super::rows::{DIGIT_BITS, FLAG_BITS, Line, Port, RowBuffer};
+use crate::codec::Coding;
+use crate::codec::context::Encoded;
+use crate::codec::context::coder::Encoder;
+use crate::codec::context::decode::{Rule, for_each_index};
+use crate::codec::context::directory::{self, GROUP, Group};
+use crate::codec::context::encode::{entries, parts, trios};
+use crate::codec::context::layout::{Kind, Layout, Row, RowVisitor, Shape};
+use crate::codec::context::model::{
+    CONTEXT_BITS, Counts, Grower, Lookup, Probabilities, Question, log2,
+};
+use crate::codec::context::rows::{ERROR_BITS, Pad};
+use crate::index::Index;
+use crate::material::Material;
+
+/// The values of one slice.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    /// How they become symbols.
+    pub(crate) coding: Coding,
+    /// The symbol at an index.
+    pub(crate) symbol: &'a (dyn Fn(u64) -> u16 + Sync),
+}
+
+/// Most positions counted for the probabilities of a slice.
+const COUNTED: u64 = 1 << 22;
+/// Positions looked at to judge a plan: a sixteenth of the slice between these bounds.
+const JUDGED: [u64; 2] = [10_000, 30_000];
+
+/// The choices of a table: one shape, and which slice, by its number, depends on the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Plan {
+    shape: Shape,
+    dependent: Option<usize>,
+}
+
+/// The slices of a table, encoded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Coded {
+    /// In the order of [`Material::sides`]; nothing for those that need no encoding.
+    pub(crate) slices: Vec<Option<Encoded>>,
+    /// Whether one of two depends on the other, so that only both together can be stored.
+    pub(crate) linked: bool,
+}
+
+/// Encodes the slices of `material`, in the order of [`Material::sides`]; those given as nothing
+/// need no encoding. Work is spread over the rayon pool in which this is called; the result does
+/// not depend on it. Nothing if the material cannot be laid out or addressed or a distance is too
+/// long.
+pub(crate) fn encode<R: Ruleset>(
+    material: Material,
+    inputs: &[Option<Input<'_>>],
+) -> Option<Coded> {
+    let index = Index::new(R::RULES.geometry, material).ok()?;
+    let positions = index.positions();
+    let start = |input: &Option<Input<'_>>| input.map(|input| start(input, positions));
+    let source = Source {
+        rules: &R::RULES,
+        rule: Rule::of::<R>(),
+        index,
+        inputs,
+        sides: material.sides(),
+        starts: inputs.iter().map(start).collect(),
+        too_long: AtomicBool::new(false),
+    };
+    let plan = source.choose()?;
+    let slices = source.encode(plan)?;
+    let linked = plan.dependent.is_some();
+    (!source.too_long.load(Ordering::Relaxed)).then_some(Coded { slices, linked })
+}
+
+/// The most frequent class of a sample, and the mean numbers.
+fn start(input: Input<'_>, positions: u64) -> Start {
+    let mut counts = [0_u64; 3];
+    let mut sums = [0_u64; 3];
+    let step = (positions / 10_007).max(1) | 1;
+    let mut i = 0;
+    while i < positions {
+        let k = key::of_symbol(input.coding, (input.symbol)(i)).unwrap_or(0);
+        counts[usize::from(key::class(k))] += 1;
+        sums[usize::from(key::class(k))] += u64::from(key::number(k));
+        i += step;
+    }
+    let mean = |class: usize| (sums[class] / counts[class].max(1)).min(MOST.into()) as u16;
+    let most = (0..3_u8).rev().max_by_key(|&v| counts[usize::from(v)]);
+    Start {
+        class: most.unwrap_or(0),
+        numbers: [mean(1), mean(2)],
+    }
+}
+
+/// A table that is to be encoded.
+struct Source<'a, W> {
+    rules: &'a Rules,
+    rule: Rule<W>,
+    index: Index<W>,
+    inputs: &'a [Option<Input<'a>>],
+    sides: &'a [Side],
+    starts: Vec<Option<Start>>,
+    /// Whether a number was met that no key holds.
+    too_long: AtomicBool,
+}
+
+impl<W: Bits> Source<'_, W> {
+    /// The key of a position of a slice.
+    #[inline(always)]
+    fn key(&self, input: &Input<'_>, index: u64) -> u16 {
+        key::of_symbol(input.coding, (input.symbol)(index)).unwrap_or_else(|| {
+            self.too_long.store(true, Ordering::Relaxed);
+            0
+        })
+    }
+
+    fn frame(&self, slice: usize, layout: &Layout, dependent: bool) -> Option<Frame> {
+        let coding = self.inputs[slice]?.coding;
+        let side = self.sides[slice];
+        let start = self.starts[slice]?;
+        Some(Frame::new(
+            self.rules,
+            side,
+            coding,
+            layout.clone(),
+            start,
+            dependent,
+        ))
+    }
+
+    /// Goes through a chunk as the decoder will.
+    fn visit(
+        &self,
+        frame: &Frame,
+        slice: usize,
+        chunk: u64,
+        rows: &mut [RowBuffer; 2],
+        sink: &mut impl Sink,
+    ) {
+        let layout = &frame.layout;
+        let tile = layout.tile::<W>(chunk);
+        let Some(input) = &self.inputs[slice] else {
+            return;
+        };
+        if !tile.may_exist(&self.rule.field) {
+            return;
+        }
+        let [own, other] = rows;
+        if frame.depends()
+            && let Some(input) = &self.inputs[1 - slice]
+        {
+            other.prepare(layout.rows());
+            let mut load = Load {
+                source: self,
+                input,
+                side: self.sides[1 - slice],
+                vector: layout.shape().vector,
+                rows: other,
+            };
+            tile.walk(&self.rule.field, u16::MAX, &mut load);
+        }
+        let mut port = Writing {
+            source: self,
+            input,
+            vector: layout.shape().vector,
+            sink,
+        };
+        frame.code(&self.rule, (chunk, u16::MAX), other, own, &mut port);
+    }
+
+    /// Chooses the pieces and what depends on what by the size of a sample, then the parts.
+    fn choose(&self) -> Option<Plan> {
+        let material = self.index.material();
+        let geometry = self.rules.geometry;
+        let band = 2 * geometry.per_row() as u8;
+        let both = self.inputs.len() == 2 && self.inputs.iter().all(Option::is_some);
+        let mut plans = Vec::new();
+        for (vector, fast, second) in trios(&material) {
+            let shape = Shape {
+                vector,
+                fast,
+                second,
+                fast_part: if second.is_some() { band } else { 2 * band },
+                second_part: if second.is_some() { 2 } else { 1 },
+            };
+            let dependent: &[_] = if both { &[Some(1), Some(0)] } else { &[None] };
+            plans.extend(dependent.iter().map(|&dependent| Plan { shape, dependent }));
+        }
+        let (_, plan) = self.best(plans, |a, b| a.bits < b.bits)?;
+        let mut plans = Vec::new();
+        let squares = geometry.squares() as u8;
+        for (fast_part, second_part) in parts(band, squares, plan.shape.second.is_some()) {
+            let shape = Shape {
+                fast_part,
+                second_part,
+                ..plan.shape
+            };
+            if shape.rows() <= MOST_ROWS {
+                plans.push(Plan { shape, ..plan });
+            }
+        }
+        let limit = MOST_NS[usize::from(plan.dependent.is_some())];
+        let better = |a: &Cost, b: &Cost| match (a.nanoseconds <= limit, b.nanoseconds <= limit) {
+            (true, true) => a.bits < b.bits,
+            (a_fits, b_fits) if a_fits != b_fits => a_fits,
+            _ => a.nanoseconds < b.nanoseconds,
+        };
+        self.best(plans, better).map(|b| b.1)
+    }
+
+    /// The best of several plans and what it costs.
+    fn best(
+        &self,
+        plans: Vec<Plan>,
+        better: impl Fn(&Cost, &Cost) -> bool,
+    ) -> Option<(Cost, Plan)> {
+        let costs: Vec<Option<(Cost, Plan)>> = plans
+            .into_par_iter()
+            .map(|plan| Some((self.judge(plan)?, plan)))
+            .collect();
+        let mut best: Option<(Cost, Plan)> = None;
+        for (cost, plan) in costs.into_iter().flatten() {
+            if best.as_ref().is_none_or(|b| better(&cost, &b.0)) {
+                best = Some((cost, plan));
+            }
+        }
+        best
+    }
+
+    /// What a plan costs, by a sample.
+    fn judge(&self, plan: Plan) -> Option<Cost> {
+        let layout = Layout::new(self.rules.geometry, self.index.material(), plan.shape).ok()?;
+        let positions = self.index.positions();
+        let judged = (positions / 16).clamp(JUDGED[0], JUDGED[1]);
+        // An odd step, so that all parts of the board are met.
+        let step = (positions / judged).clamp(1, layout.chunks().max(1)) | 1;
+        let mut all = Cost::default();
+        for slice in 0..self.inputs.len() {
+            if self.inputs[slice].is_none() {
+                continue;
+            }
+            let frame = self.frame(slice, &layout, plan.dependent == Some(slice))?;
+            let mut judge = Judge::new();
+            let mut rows = [RowBuffer::new(), RowBuffer::new()];
+            for chunk in (0..layout.chunks()).step_by(step as usize) {
+                self.visit(&frame, slice, chunk, &mut rows, &mut judge);
+                judge.end_chunk();
+            }
+            if judge.positions == 0 {
+                return None;
+            }
+            let positions = judge.positions as f64;
+            all.bits += judge.bits / positions;
+            all.nanoseconds += judge.nanoseconds / positions;
+        }
+        Some(all)
+    }
+
+    /// Counts the contexts of every `step`th chunk.
+    fn count(&self, frame: &Frame, slice: usize, step: u64) -> Histogram {
+        let threads = rayon::current_num_threads() as u64;
+        let chunks = frame.layout.chunks().div_ceil(step);
+        let each = chunks.div_ceil(threads);
+        (0..threads)
+            .into_par_iter()
+            .map(|t| {
+                let mut h = Histogram::new();
+                let mut rows = [RowBuffer::new(), RowBuffer::new()];
+                for k in t * each..((t + 1) * each).min(chunks) {
+                    self.visit(frame, slice, k * step, &mut rows, &mut h);
+                }
+                h
+            })
+            .reduce_with(Histogram::add)
+            .unwrap_or_else(Histogram::new)
+    }
+
+    fn encode(&self, plan: Plan) -> Option<Vec<Option<Encoded>>> {
+        (0..self.inputs.len())
+            .map(|slice| match self.inputs[slice] {
+                Some(_) => self
+                    .encode_slice(plan.shape, slice, plan.dependent == Some(slice))
+                    .map(Some),
+                None => Some(None),
+            })
+            .collect()
+    }
+
+    fn encode_slice(&self, shape: Shape, slice: usize, dependent: bool) -> Option<Encoded> {
+        let material = self.index.material();
+        let layout = Layout::new(self.rules.geometry, material, shape).ok()?;
+        let frame = self.frame(slice, &layout, dependent)?;
+        let step = self.index.positions().div_ceil(COUNTED) | 1;
+        let histogram = self.count(&frame, slice, step);
+        let grower = Grower {
+            share: 1.0 / step as f64,
+            exact: step == 1,
+        };
+        let (flags, _) = grower.grow(&mut entries(&histogram.flags), Question::Copy);
+        let (tree, _) = grower.grow(&mut entries(&histogram.classes), Question::Value);
+        let (digits, _) = grower.grow(&mut histogram.digit_entries(), Question::Digit);
+        drop(histogram);
+        let model = Model {
+            shape,
+            dependent,
+            start: self.starts[slice]?,
+            probabilities: Probabilities { flags, tree },
+            digits,
+        };
+        let coding = self.inputs[slice]?.coding;
+        let decoder = SliceDecoder::with(self.rules, self.sides[slice], coding, layout, &model);
+        let chunks = decoder.layout().chunks();
+        let groups: Vec<Group> = (0..chunks.div_ceil(GROUP))
+            .into_par_iter()
+            .map_init(
+                || [RowBuffer::new(), RowBuffer::new()],
+                |rows, g| {
+                    let group = g * GROUP..((g + 1) * GROUP).min(chunks);
+                    let encoded = group.map(|chunk| {
+                        let (lookup, digits) = decoder.tables();
+                        let mut bytes = Bytes {
+                            lookup,
+                            digits,
+                            encoder: Encoder::new(),
+                        };
+                        self.visit(decoder.frame(), slice, chunk, rows, &mut bytes);
+                        bytes.encoder.finish()
+                    });
+                    Group::new(&encoded.collect::<Vec<_>>())
+                },
+            )
+            .collect();
+        Some(Encoded {
+            model: model.write(),
+            directory: directory::directory(&groups)?,
+            groups: groups.into_iter().flat_map(|g| g.bytes).collect(),
+            captures: 0,
+        })
+    }
+}
+
+/// What a plan costs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    /// Bits for each position, summed over the slices.
+    bits: f64,
+    /// Estimated time to decode the chunk of a random position, summed over the slices.
+    nanoseconds: f64,
+}
+
+/// Most rows of a chunk.
+const MOST_ROWS: usize = 512;
+/// Most time that the chunk of a random position may take, by the estimate: of slices that stand
+/// alone, and of two of which one depends on the other.
+const MOST_NS: [f64; 2] = [40_000.0, 70_000.0];
+/// Estimated times, ns: a chunk, a row that exists, one of its squares, a decision.
+const CHUNK_NS: f64 = 500.0;
+const ROW_NS: f64 = 150.0;
+const SQUARE_NS: f64 = 4.0;
+const DECISION_NS: f64 = 10.0;
+/// Bits that a chunk costs beside its decisions.
+const CHUNK_BITS: f64 = 16.0;
+
+/// Takes the keys of the other side's rows from the values.
+struct Load<'a, 'b, W> {
+    source: &'a Source<'b, W>,
+    input: &'a Input<'b>,
+    side: Side,
+    vector: Kind,
+    rows: &'a mut RowBuffer,
+}
+
+impl<W: Bits> RowVisitor<W> for Load<'_, '_, W> {
+    fn row(&mut self, row: &Row<W>) {
+        let known = row.squares & !(self.source.rule.captures)(&row.board, self.vector, self.side);
+        let pad = Pad::of(self.source.rules.geometry);
+        let line = self.rows.line_mut(row.place + 1);
+        for_each_index(
+            &self.source.index,
+            self.vector,
+            &row.board,
+            known,
+            |s, i| {
+                line.0[pad.at(s)] = self.source.key(self.input, i);
+            },
+        );
+    }
+}
+
+/// What is done with the decisions of a chunk.
+trait Sink {
+    fn row(&mut self, _squares: u32) {}
+    fn flag(&mut self, context: usize, copy: bool);
+    fn class(&mut self, context: usize, class: u8);
+    fn digit(&mut self, around: usize, inner: usize, yes: bool);
+    fn bit(&mut self, yes: bool);
+}
+
+/// Takes outcomes from the values.
+struct Writing<'a, 'b, W, S> {
+    source: &'a Source<'b, W>,
+    input: &'a Input<'b>,
+    vector: Kind,
+    sink: &'a mut S,
+}
+
+impl<W: Bits, S: Sink> Port<W> for Writing<'_, '_, W, S> {
+    const READS: bool = false;
+    #[inline(always)]
+    fn fetch(&mut self, row: &Row<W>, coded: W, line: &mut Line) {
+        self.sink.row(row.squares.count());
+        let pad = Pad::of(self.source.rules.geometry);
+        for_each_index(
+            &self.source.index,
+            self.vector,
+            &row.board,
+            coded,
+            |s, i| {
+                line.0[pad.at(s)] = self.source.key(self.input, i);
+            },
+        );
+    }
+    #[inline(always)]
+    fn flag(&mut self, context: usize, copy: bool) -> bool {
+        self.sink.flag(context, copy);
+        copy
+    }
+    #[inline(always)]
+    fn class(&mut self, context: usize, class: u8) -> u8 {
+        self.sink.class(context, class);
+        class
+    }
+    #[inline(always)]
+    fn digit(&mut self, around: usize, inner: usize, yes: bool) -> bool {
+        self.sink.digit(around, inner, yes);
+        yes
+    }
+    #[inline(always)]
+    fn bit(&mut self, yes: bool) -> bool {
+        self.sink.bit(yes);
+        yes
+    }
+}
+
+/// How often contexts and outcomes occur.
+struct Histogram {
+    flags: Vec<Counts>,
+    classes: Vec<Counts>,
+    digits: Vec<[u32; 2]>,
+}
+
+impl Histogram {
+    fn new() -> Self {
+        Self {
+            flags: vec![[0; 3]; 1 << FLAG_BITS],
+            classes: vec![[0; 3]; 1 << CONTEXT_BITS],
+            digits: vec![[0; 2]; 1 << DIGIT_CONTEXT_BITS],
+        }
+    }
+    fn add(mut self, other: Self) -> Self {
+        let all = self.flags.iter_mut().chain(&mut self.classes);
+        for (a, b) in all.zip(other.flags.iter().chain(&other.classes)) {
+            *a = [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+        }
+        for (a, b) in self.digits.iter_mut().zip(&other.digits) {
+            *a = [a[0] + b[0], a[1] + b[1]];
+        }
+        self
+    }
+    fn digit_entries(&self) -> Vec<(u32, Counts)> {
+        let all = (0..).zip(&self.digits).filter(|(_, c)| **c != [0; 2]);
+        all.map(|(context, &[no, yes])| (context, [no, yes, 0]))
+            .collect()
+    }
+}
+
+impl Sink for Histogram {
+    #[inline(always)]
+    fn flag(&mut self, context: usize, copy: bool) {
+        self.flags[context][usize::from(!copy)] += 1;
+    }
+    #[inline(always)]
+    fn class(&mut self, context: usize, class: u8) {
+        self.classes[context][usize::from(class)] += 1;
+    }
+    #[inline(always)]
+    fn digit(&mut self, around: usize, inner: usize, yes: bool) {
+        self.digits[around << DIGIT_BITS | inner][usize::from(yes)] += 1;
+    }
+    fn bit(&mut self, _yes: bool) {}
+}
+
+static LOGARITHMS: OnceLock<Vec<f64>> = OnceLock::new();
+
+/// Adds up what decisions cost with probabilities that are learned on the way.
+struct Judge {
+    counts: Vec<[u16; 3]>,
+    /// Binary logarithms of 1 and up.
+    logarithms: &'static [f64],
+    bits: f64,
+    positions: u64,
+    /// Times to decode the chunks of the positions, summed.
+    nanoseconds: f64,
+    /// Of the chunk at hand: rows, positions, decisions.
+    chunk: [u64; 3],
+}
+
+impl Judge {
+    /// Most outcomes remembered of a context.
+    const MOST: u16 = 1000;
+    /// Bits of the number of a slot.
+    const SLOTS: u32 = 17;
+
+    fn new() -> Self {
+        Self {
+            counts: vec![[0; 3]; 1 << Self::SLOTS],
+            logarithms: LOGARITHMS.get_or_init(|| {
+                let all = 0..4 * u32::from(Self::MOST) + 8;
+                all.map(|n| log2(f64::from(n.max(1)))).collect()
+            }),
+            bits: 0.0,
+            positions: 0,
+            nanoseconds: 0.0,
+            chunk: [0; 3],
+        }
+    }
+    /// Closes the accounts of a chunk.
+    fn end_chunk(&mut self) {
+        let [rows, positions, decisions] = std::mem::take(&mut self.chunk);
+        if rows > 0 {
+            let time = CHUNK_NS
+                + rows as f64 * ROW_NS
+                + positions as f64 * SQUARE_NS
+                + decisions as f64 * DECISION_NS;
+            self.bits += CHUNK_BITS;
+            self.positions += positions;
+            self.nanoseconds += positions as f64 * time;
+        }
+    }
+    fn learn(&mut self, kind: usize, context: usize, outcome: usize, outcomes: u16) {
+        let hash = ((context << 2 | kind) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let c = &mut self.counts[(hash >> (64 - Self::SLOTS)) as usize];
+        let sum = c[0] + c[1] + c[2];
+        // Half an outcome of each kind before anything is seen.
+        self.bits += self.logarithms[usize::from(2 * sum + outcomes)]
+            - self.logarithms[usize::from(2 * c[outcome] + 1)];
+        if sum >= Self::MOST {
+            *c = c.map(|n| n / 2);
+        }
+        c[outcome] += 1;
+        self.chunk[2] += 1;
+    }
+}
+
+impl Sink for Judge {
+    fn row(&mut self, squares: u32) {
+        self.chunk[0] += 1;
+        self.chunk[1] += u64::from(squares);
+    }
+    fn flag(&mut self, context: usize, copy: bool) {
+        self.learn(0, context, copy.into(), 2);
+    }
+    fn class(&mut self, context: usize, class: u8) {
+        self.learn(1, context, class.into(), 3);
+    }
+    fn digit(&mut self, around: usize, inner: usize, yes: bool) {
+        self.learn(2, around << DIGIT_BITS | inner, yes.into(), 2);
+    }
+    fn bit(&mut self, _yes: bool) {
+        self.bits += 1.0;
+    }
+}
+
+/// Codes a chunk.
+struct Bytes<'a> {
+    lookup: &'a Lookup,
+    digits: &'a Digits,
+    encoder: Encoder,
+}
+
+impl Sink for Bytes<'_> {
+    #[inline(always)]
+    fn flag(&mut self, context: usize, copy: bool) {
+        self.encoder.flag(self.lookup.flag(context), copy);
+    }
+    #[inline(always)]
+    fn class(&mut self, context: usize, class: u8) {
+        let line = self.lookup.line((context >> ERROR_BITS) as u16);
+        self.encoder.value(line[context % (1 << ERROR_BITS)], class);
+    }
+    #[inline(always)]
+    fn digit(&mut self, around: usize, inner: usize, yes: bool) {
+        let (expected, hit) = self.digits.get(around, inner);
+        if hit == 65536 {
+            assert!(yes == expected, "a decision that was never counted");
+        } else {
+            self.encoder.code(yes == expected, hit);
+        }
+    }
+    #[inline(always)]
+    fn bit(&mut self, yes: bool) {
+        self.encoder.code(yes, 1 << 15);
+    }
+}
