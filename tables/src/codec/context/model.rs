@@ -368,10 +368,9 @@ pub(crate) struct Lookup {
 impl Lookup {
     pub(crate) fn new(p: &Probabilities) -> Self {
         let mut flags = vec![Leaf::default(); 1 << FLAG_BITS];
-        spread(&p.flags, FLAG_BITS, &Leaf::new, &mut flags);
-        let mut leaves = vec![Leaf::default(); 1 << CONTEXT_BITS];
-        spread(&p.tree, CONTEXT_BITS, &Leaf::new, &mut leaves);
-        let (outer, lines) = lines(leaves.as_chunks::<INNER>().0);
+        let all = (1 << FLAG_BITS) - 1;
+        spread(&p.flags, all, &Leaf::new, (0, 0), &mut flags);
+        let (outer, lines) = tabulate(&p.tree, CONTEXT_BITS, &Leaf::new);
         let outer = outer
             .into_boxed_slice()
             .try_into()
@@ -401,31 +400,56 @@ impl Lookup {
     }
 }
 
-/// The distinct ones of at most 65536 lines, and which of them each is.
-pub(crate) fn lines<L: Copy + Eq + std::hash::Hash>(all: &[L]) -> (Vec<u16>, Vec<L>) {
-    let mut lines = Vec::new();
-    let mut known = std::collections::HashMap::new();
-    let which = all.iter().map(|line| {
-        *known.entry(*line).or_insert_with(|| {
-            lines.push(*line);
-            (lines.len() - 1) as u16
-        })
-    });
-    (which.collect(), lines)
-}
-
 /// Makes a leaf from the order of its outcomes and the classes of its decisions.
 type MakeLeaf<'a, L> = dyn Fn([u8; 3], u8, u8) -> L + 'a;
 
-/// Writes the leaf of every context of so many bits.
-pub(crate) fn spread<L: Copy>(n: &Node, bits: usize, make: &MakeLeaf<'_, L>, leaves: &mut [L]) {
-    spread_below(n, bits, make, (0, 0), leaves);
+/// The leaves of a tree as lines of those with equal upper bits of the context: which line each
+/// upper part has, and the distinct lines.
+pub(crate) fn tabulate<L: Copy + Default + Eq + std::hash::Hash, const INNER: usize>(
+    tree: &Node,
+    bits: usize,
+    make: &MakeLeaf<'_, L>,
+) -> (Vec<u16>, Vec<[L; INNER]>) {
+    let inner = INNER as u32 - 1;
+    // Bits that are not asked for change nothing: a small tree is quickly done.
+    let asked = asked(tree) & !inner;
+    let mut leaves = vec![L::default(); 1 << bits];
+    spread(tree, asked | inner, make, (0, 0), &mut leaves);
+    let all = leaves.as_chunks::<INNER>().0;
+    let asked = (asked / INNER as u32) as usize;
+    let mut which = vec![0_u16; all.len()];
+    let mut lines = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    let mut at = 0_usize;
+    loop {
+        which[at] = *known.entry(all[at]).or_insert_with(|| {
+            lines.push(all[at]);
+            (lines.len() - 1) as u16
+        });
+        at = at.wrapping_sub(asked) & asked;
+        if at == 0 {
+            break;
+        }
+    }
+    for at in 0..which.len() {
+        which[at] = which[at & asked];
+    }
+    (which, lines)
 }
 
-/// The same below a node; the bits decided, and what they are.
-fn spread_below<L: Copy>(
+/// The bits that a tree asks for.
+fn asked(tree: &Node) -> u32 {
+    match tree {
+        Node::Leaf { .. } => 0,
+        Node::Split { bit, below } => 1 << bit | asked(&below[0]) | asked(&below[1]),
+    }
+}
+
+/// Writes the leaf of every context below a node that has no other bits than `bits`; the bits
+/// decided, and what they are.
+fn spread<L: Copy>(
     n: &Node,
-    bits: usize,
+    bits: u32,
     make: &MakeLeaf<'_, L>,
     (fixed, value): (u32, u32),
     leaves: &mut [L],
@@ -433,8 +457,8 @@ fn spread_below<L: Copy>(
     match n {
         Node::Split { bit, below } => {
             let bit = 1 << bit;
-            spread_below(&below[0], bits, make, (fixed | bit, value), leaves);
-            spread_below(&below[1], bits, make, (fixed | bit, value | bit), leaves);
+            spread(&below[0], bits, make, (fixed | bit, value), leaves);
+            spread(&below[1], bits, make, (fixed | bit, value | bit), leaves);
         }
         Node::Leaf {
             order,
@@ -443,7 +467,7 @@ fn spread_below<L: Copy>(
         } => {
             let leaf = make(ORDERS[usize::from(*order)], *first, *second);
             // All subsets of the bits left open.
-            let open = !fixed & ((1 << bits) - 1);
+            let open = !fixed & bits;
             let mut subset = 0_u32;
             loop {
                 leaves[(value | subset) as usize] = leaf;

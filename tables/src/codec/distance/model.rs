@@ -103,10 +103,8 @@ pub(super) struct Digits {
 
 impl Digits {
     pub(super) fn new(tree: &Node) -> Self {
-        let mut leaves: Vec<Digit> = vec![0; 1 << CONTEXT_BITS];
         let make = |order: [u8; 3], first: u8, _| first | order[0] << 6;
-        trees::spread(tree, CONTEXT_BITS, &make, &mut leaves);
-        let (around, lines) = trees::lines(leaves.as_chunks::<INNER>().0);
+        let (around, lines) = trees::tabulate(tree, CONTEXT_BITS, &make);
         Self { around, lines }
     }
 
