@@ -376,8 +376,8 @@ fn look_ups_know_every_pair() {
             needs(store.get(material).unwrap(), &board, side).1.len() > 1
         };
         let all = 0..set.keys.len();
-        let sample: Vec<_> = (all.clone().step_by(12_007))
-            .chain(all.filter(several).step_by(101).take(60))
+        let sample: Vec<_> = (all.clone().step_by(40_009))
+            .chain(all.filter(several).step_by(401).take(20))
             .collect();
         let mut layers = Vec::new();
         set.play(|_, layer| {
@@ -446,6 +446,6 @@ fn look_ups_know_every_pair() {
             }
         }
         println!("{checked} verdicts, {both} drawn although each clock would do alone");
-        assert!(checked > 100_000 && both > 0);
+        assert!(checked > 40_000 && both > 0);
     });
 }

@@ -45,7 +45,19 @@ fn wld(value: u8) -> Wld {
 }
 
 #[test]
-fn every_pair_of_clocks_on_the_long_diagonal() {
+fn pairs_of_clocks_on_the_long_diagonal() {
+    pairs_of_clocks(251, 60, 600);
+}
+
+#[test]
+#[ignore = "slow: cargo test --release -p dambase-gen --test limits -- --ignored"]
+fn more_pairs_of_clocks_on_the_long_diagonal() {
+    pairs_of_clocks(61, 400, 4000);
+}
+
+/// Compares one of `step` positions of KKKvK with every pair of plies; there must be so many with two
+/// clocks, and with one.
+fn pairs_of_clocks(step: usize, least_two: usize, least_one: usize) {
     let variant = Variant::Russian;
     let dir = tempfile::tempdir().unwrap();
     build_files(variant, "KKKvK", dir.path());
@@ -60,7 +72,7 @@ fn every_pair_of_clocks_on_the_long_diagonal() {
         .unwrap();
         let (mut two, mut one, mut between) = (0, 0, 0);
         // A number without a common factor with the sides of the board.
-        for i in (0..index.positions()).step_by(127) {
+        for i in (0..index.positions()).step_by(step) {
             let b: Board<u64> = index.board(i);
             for side in Side::BOTH {
                 let p = Position::new(variant, b.wide(), side, [Run::NONE; 2]).unwrap();
@@ -120,7 +132,7 @@ fn every_pair_of_clocks_on_the_long_diagonal() {
                 }
             }
         }
-        assert!(two > 200 && one > 2000, "{two}, {one}");
+        assert!(two > least_two && one > least_one, "{two}, {one}");
         assert!(between > 0, "both clocks matter somewhere");
     };
     std::thread::Builder::new()
