@@ -70,7 +70,7 @@ impl Encoded {
 /// Chunks in the unit of parallel counting.
 const BATCH: u64 = 256;
 /// Most positions counted for the probabilities of a slice.
-const COUNTED: u64 = 1 << 24;
+const COUNTED: u64 = 1 << 26;
 /// Positions counted to judge a shape: at least so many, a sixteenth of the slice, at most so many.
 const JUDGED: [u64; 2] = [60_000, 160_000];
 
