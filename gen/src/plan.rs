@@ -186,13 +186,9 @@ impl Plan {
                 },
                 memory_bytes: 0,
                 disk_bytes: metrics.iter().fold(0, |n: u64, &m| {
-                    n.saturating_add(disk_bytes(positions, slices, m))
+                    n.saturating_add(disk_bytes(variant, positions, slices, m))
                 }),
-                nanoseconds: positions.saturating_mul(nanoseconds(
-                    variant,
-                    effort.distances,
-                    king_run,
-                )),
+                nanoseconds: nanoseconds(positions, effort.distances, king_run),
             });
         }
         let mut plan = Self {
@@ -216,16 +212,17 @@ impl Plan {
         for (step, memory) in self.steps.iter_mut().zip(memory) {
             let slices = step.material.sides().len() as u64;
             let pairs = limits.has_pairs(step.material.kings, step.material.men);
-            let disk = disk_bytes(step.positions, slices, Metric::Dtz);
+            let disk = disk_bytes(self.variant, step.positions, slices, Metric::Dtz);
             let disk = disk.saturating_mul(if pairs { PAIRS_DISK } else { 1 });
             step.memory_bytes = step.memory_bytes.max(memory);
             step.disk_bytes = step.disk_bytes.saturating_add(disk);
-            let nanoseconds = if pairs {
+            let each = if pairs {
                 PAIRS_NANOSECONDS
             } else {
                 LIMITS_NANOSECONDS
             };
-            let more = step.positions.saturating_mul(nanoseconds);
+            let more = step.positions.saturating_mul(each);
+            let more = more.saturating_add(TABLE_NANOSECONDS);
             step.nanoseconds = step.nanoseconds.saturating_add(more);
         }
         self.metrics.push(Metric::Dtz);
@@ -291,28 +288,32 @@ impl Plan {
                 0
             }
         };
-        self.profile(needed, &|i| self.steps[i].value_bytes, &work)
+        let distances = self.metrics.iter().any(|&m| m != Metric::Wld);
+        self.profile(needed, distances, &|i| self.steps[i].value_bytes, &work)
     }
 
     /// Bytes of memory at each step if what `kept` says of those marked `needed` stays as long as
-    /// something rests on it, and each takes what `work` says besides.
+    /// something rests on it, and each takes what `work` says besides. `distances` tells what is
+    /// written.
     fn profile(
         &self,
         needed: &[bool],
+        distances: bool,
         kept: &dyn Fn(usize) -> u64,
         work: &dyn Fn(usize) -> u64,
     ) -> Vec<u64> {
+        let base = BASE_BYTES + WRITER_BYTES[usize::from(distances)] * self.threads as u64;
         let last = self.last_uses(needed);
         let mut freed: Vec<u64> = vec![0; self.steps.len()];
         let mut now: u64 = 0;
         let mut profile = Vec::with_capacity(self.steps.len());
         for (i, &needed) in needed.iter().enumerate() {
             if !needed {
-                profile.push(BASE_BYTES);
+                profile.push(base);
                 continue;
             }
             now = now.saturating_add(kept(i));
-            profile.push(now.saturating_add(work(i)).saturating_add(BASE_BYTES));
+            profile.push(now.saturating_add(work(i)).saturating_add(base));
             freed[last[i]] = freed[last[i]].saturating_add(kept(i));
             now = now.saturating_sub(freed[i]);
         }
@@ -355,7 +356,7 @@ impl Plan {
             s.work_bytes
                 .saturating_add(s.slice_positions.saturating_mul(each))
         };
-        self.profile(needed, &|i| self.steps[i].positions, &work)
+        self.profile(needed, true, &|i| self.steps[i].positions, &work)
     }
 
     /// Bytes of the values of a material of the plan in memory, 0 for others.
@@ -413,20 +414,24 @@ pub fn value_bytes(positions: u64, distances: bool) -> u64 {
     }
 }
 
-/// What one core takes for a position on average, compression and writing included, in
-/// nanoseconds; as measured (docs/results.md), rounded.
-const fn nanoseconds(variant: Variant, distances: bool, king_run: bool) -> u64 {
-    let large = variant.rules().geometry.squares() > 32;
-    match (king_run, distances, large) {
-        (true, _, _) => 600,
-        (false, true, _) => 1400,
-        (false, false, false) => 160,
-        (false, false, true) => 240,
-    }
+/// What one core takes to solve and write so many positions, in nanoseconds; fitted to what was
+/// measured (docs/results.md).
+const fn nanoseconds(positions: u64, distances: bool, king_run: bool) -> u64 {
+    let each = match (king_run, distances) {
+        (true, _) => 350,
+        (false, true) => 400,
+        (false, false) => 65,
+    };
+    positions
+        .saturating_mul(each)
+        .saturating_add(TABLE_NANOSECONDS)
 }
 
+/// What a table takes however small it is: the choice of its coding.
+const TABLE_NANOSECONDS: u64 = 150_000_000;
+
 /// What a position under the draw limits takes beside that, in nanoseconds.
-const LIMITS_NANOSECONDS: u64 = 1200;
+const LIMITS_NANOSECONDS: u64 = 650;
 
 /// The same where pairs of plies count.
 const PAIRS_NANOSECONDS: u64 = 4000;
@@ -436,6 +441,10 @@ const PAIRS_DISK: u64 = 2;
 
 /// What the program takes before it solves anything, in bytes.
 const BASE_BYTES: u64 = 16 << 20;
+
+/// What one thread of the writer takes for its counts of contexts, in bytes: without distances and
+/// with them. As measured.
+const WRITER_BYTES: [u64; 2] = [10 << 20, 40 << 20];
 
 /// What the solver with the king run takes beside values, in bytes.
 fn run_work_bytes(index: &RunIndex<u128>, positions: u64) -> u64 {
@@ -499,12 +508,15 @@ fn plane_bytes(variant: Variant, material: Material, mover: Side) -> u64 {
     .fold(men.unwrap_or(u64::MAX), u64::saturating_mul)
 }
 
-/// What a table takes on disk, in bytes.
-fn disk_bytes(positions: u64, slices: u64, metric: Metric) -> u64 {
-    // Bits per position in hundredths.
-    let bits: u64 = match metric {
-        Metric::Wld => 25,
-        Metric::Dtw | Metric::Dtz => 150,
+/// What a table takes on disk, in bytes; fitted to what was measured (docs/results.md).
+fn disk_bytes(variant: Variant, positions: u64, slices: u64, metric: Metric) -> u64 {
+    // Larger boards have more draws and shorter wins. Bits per position in hundredths.
+    let large = variant.rules().geometry.squares() > 32;
+    let bits: u64 = match (metric, large) {
+        (Metric::Wld, _) => 15,
+        (Metric::Dtw, false) => 160,
+        (Metric::Dtw, true) => 60,
+        (Metric::Dtz, _) => 50,
     };
     (positions / 800)
         .saturating_mul(bits)

@@ -83,7 +83,7 @@ fn the_same_bytes_whatever_the_circumstances() {
         assert!(one.len() >= 6);
         for (name, more, portable) in [
             ("fo ur/\u{e9}/", &["--threads", "4"][..], "0"),
-            ("tight", &["--memory", "100MiB"], ""),
+            ("tight", &["--memory", "120MiB", "--threads", "2"], ""),
             ("scalar", &["--solver", "scalar"], ""),
             ("portable", &[], "1"),
         ] {

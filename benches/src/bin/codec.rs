@@ -12,8 +12,8 @@
 //! (Linux), so that other work on the machine does not count; compare them as ratios.
 
 use std::path::Path;
-use std::time::Instant;
 
+use dambase_benches::nanoseconds as now;
 use dambase_rules::{Board, Ruleset, Side, Variant, WithRuleset, movegen};
 use dambase_tables::{
     BlockId, Codec, Index, Material, Metric, Scratch, Table, WldArray, WriteOptions, write_wld,
@@ -23,15 +23,6 @@ use dambase_tables::{
 const BLOCKS: u64 = 4000;
 /// Random positions decoded for a timing.
 const RANDOM: u64 = 20_000;
-
-/// Nanoseconds that this thread has run.
-fn now() -> f64 {
-    use std::sync::OnceLock;
-    static START: OnceLock<Instant> = OnceLock::new();
-    let cpu = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let cpu = cpu.and_then(|s| s.split(' ').next()?.parse().ok());
-    cpu.unwrap_or_else(|| START.get_or_init(Instant::now).elapsed().as_nanos() as f64)
-}
 
 /// Shortest time that a timing takes, ns: the system counts in steps of some milliseconds.
 const SHORTEST: f64 = 5e7;

@@ -10,8 +10,8 @@
 //! compare them as ratios.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
+use dambase_benches::nanoseconds as now;
 use dambase_rules::{Board, Ruleset, Side, Variant, WithRuleset, movegen, position};
 use dambase_tables::{
     Codec, DtwArray, DtzArray, Header, Index, Material, Metric, Scratch, Table, WriteOptions,
@@ -22,15 +22,6 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Random positions looked up for a timing.
 const RANDOM: u64 = 4000;
-
-/// Nanoseconds that this thread has run.
-fn now() -> f64 {
-    use std::sync::OnceLock;
-    static START: OnceLock<Instant> = OnceLock::new();
-    let cpu = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let cpu = cpu.and_then(|s| s.split(' ').next()?.parse().ok());
-    cpu.unwrap_or_else(|| START.get_or_init(Instant::now).elapsed().as_nanos() as f64)
-}
 
 fn main() -> Result<(), Failure> {
     let args: Vec<String> = std::env::args().skip(1).collect();

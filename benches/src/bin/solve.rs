@@ -7,9 +7,8 @@
 //! the clock; of all runs the median is shown. What a material needs is solved first and not counted.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
+use dambase_benches::processor_time as now;
 use dambase_gen::{Control, Error, Store, scalar, setwise};
 use dambase_rules::Variant;
 use dambase_tables::{Index, Material};
@@ -76,16 +75,6 @@ fn bench(variant: Variant, materials: &[Material]) -> Result<(), Error> {
         );
     }
     Ok(())
-}
-
-/// Time that this thread has had of the processor, or that has passed where the system does not
-/// say.
-fn now() -> Duration {
-    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let passed = BEGIN.elapsed();
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat");
-    let taken = stat.ok().and_then(|s| s.split(' ').next()?.parse().ok());
-    taken.map_or(passed, Duration::from_nanos)
 }
 
 /// The canonical materials that captures and crownings lead to, all the way down.

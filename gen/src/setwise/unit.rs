@@ -65,7 +65,8 @@ pub(super) fn fixpoint_view(material: Material) -> Side {
 }
 
 impl<'a, W: Word> Job<'a, W> {
-    /// Solves a unit, unless it is stopped before. Returns how many placements of the men are finished with it.
+    /// Solves a unit, unless it is stopped before. Returns how many placements of the men are
+    /// finished with it.
     pub(super) fn solve(&'a self, unit: levels::Unit, arena: &mut Arena<'a, W>) -> u64 {
         let (game, sets) = (self.game, self.sets);
         let v = fixpoint_view(self.material);

@@ -226,8 +226,8 @@ fn counted(values: &WldArray, captures: u64) -> SliceStats {
 /// Wins and losses among packed values.
 pub(super) fn wins_and_losses(packed: &[u8]) -> [u64; 2] {
     let count = |word: u64| {
-        [0x5555_5555_5555_5555, 0xaaaa_aaaa_aaaa_aaaa]
-            .map(|bits| u64::from((word & bits).count_ones()))
+        let ones = |bits: u64| u64::from((word & bits).count_ones());
+        [ones(0x5555_5555_5555_5555), ones(0xaaaa_aaaa_aaaa_aaaa)]
     };
     let (words, rest) = packed.as_chunks();
     let words = words.iter().map(|&w| u64::from_le_bytes(w));

@@ -61,7 +61,7 @@ impl Hints {
             _ => [1, 1],
         };
         Self {
-            sweeps: (0..8).filter(|&d| directions.has(d)).map(sweep).collect(),
+            sweeps: directions.directions().map(sweep).collect(),
             flying: vector.king && rules.king_range == KingRange::Flying,
             plies: if own {
                 forth
