@@ -6,6 +6,7 @@ use dambase_rules::{Bits, Board, Ruleset, Side, movegen};
 
 use crate::codec::context::{Kind, capture_squares};
 use crate::index::Index;
+use crate::narrow::to_u8;
 
 /// The squares above `s`, as far as the word goes.
 #[inline(always)]
@@ -90,7 +91,7 @@ impl<W: Bits> Index<W> {
         if ranks.start >= end {
             return;
         }
-        let last = W::below((self.squares - self.per_row) as u8);
+        let last = W::below(to_u8(self.squares - self.per_row));
         let mut men = self.men(ranks.start);
         let mut rank = ranks.start;
         loop {
@@ -115,9 +116,9 @@ impl<W: Bits> Index<W> {
 
     /// The men placement that follows one which is not the last.
     fn men_after(&self, men: [W; 2]) -> [W; 2] {
-        let last = W::below((self.squares - self.per_row) as u8);
+        let last = W::below(to_u8(self.squares - self.per_row));
         let last_row = W::from_wide(u128::MAX >> (128 - self.squares)) & !last;
-        let inner = last & !W::below(self.per_row as u8);
+        let inner = last & !W::below(to_u8(self.per_row));
         let (on_last, off_last) = (men[0] & last_row, men[0] & last);
         if let Some(black) = following(men[1], last & !off_last) {
             return [men[0], black];

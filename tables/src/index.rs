@@ -8,6 +8,7 @@
 use dambase_rules::{Bits, Board, Geometry};
 
 use crate::material::Material;
+use crate::narrow::to_u8;
 
 /// Most pieces of one kind and colour the index takes.
 pub const MAX_OF_A_KIND: usize = 16;
@@ -60,14 +61,14 @@ fn unrank<W: Bits>(mut r: u64, k: usize, taken: W, squares: usize) -> W {
     let mut s = squares;
     while k > 0 {
         s -= 1;
-        if taken.has(s as u8) {
+        if taken.has(to_u8(s)) {
             continue;
         }
         free -= 1;
         if BINOMIAL[free][k] <= r {
             r -= BINOMIAL[free][k];
             k -= 1;
-            set |= W::bit(s as u8);
+            set |= W::bit(to_u8(s));
         }
     }
     set
@@ -184,7 +185,7 @@ impl<W: Bits> Index<W> {
         if self.material.all_men() == 0 {
             return 0;
         }
-        let last = (self.squares - self.per_row) as u8;
+        let last = to_u8(self.squares - self.per_row);
         let above = men[0] & W::below(last);
         let on_last = men[0] & !W::below(last);
         let j = on_last.count() as usize;
@@ -209,7 +210,7 @@ impl<W: Bits> Index<W> {
     #[inline]
     #[must_use]
     pub fn black_men(&self, white: W) -> u64 {
-        let last = (self.squares - self.per_row) as u8;
+        let last = to_u8(self.squares - self.per_row);
         self.black[(white & !W::below(last)).count() as usize]
     }
 
@@ -218,7 +219,7 @@ impl<W: Bits> Index<W> {
     #[inline]
     #[must_use]
     pub fn black_man_rank(&self, white: W, s: u8, place: usize) -> u64 {
-        let above = white & W::below((self.squares - self.per_row) as u8);
+        let above = white & W::below(to_u8(self.squares - self.per_row));
         let free = u32::from(s) - (above & W::below(s)).count();
         BINOMIAL[free as usize][place + 1]
     }
@@ -250,8 +251,8 @@ impl<W: Bits> Index<W> {
         let (r, black) = (r / self.black[j], r % self.black[j]);
         let (on_last, above) = (r / self.inner[j], r % self.inner[j]);
         let last = self.squares - self.per_row;
-        let on_last = unrank(on_last, j, W::below(last as u8), self.squares);
-        let above = unrank(above, wm - j, W::below(self.per_row as u8), last);
+        let on_last = unrank(on_last, j, W::below(to_u8(last)), self.squares);
+        let above = unrank(above, wm - j, W::below(to_u8(self.per_row)), last);
         [on_last | above, unrank(black, bm, above, last)]
     }
 

@@ -10,6 +10,7 @@ use dambase_rules::{Bits, Board, Geometry, Run, Side};
 
 use crate::index::{Index, TooLarge};
 use crate::material::{Material, Placed, canonical};
+use crate::narrow::{to_u8, to_usize};
 
 /// Longest run that is told apart: after so many quiet moves in a row the king is held.
 pub const LONGEST_RUN: u64 = 3;
@@ -52,8 +53,8 @@ pub fn run_of_rank<W: Bits>(kings: W, rank: u64) -> Run {
     let king = (rank - 1) / LONGEST_RUN;
     let mut squares = kings.squares();
     Run {
-        square: squares.nth(king as usize).expect("a king for every run"),
-        count: ((rank - 1) % LONGEST_RUN + 1) as u8,
+        square: squares.nth(to_usize(king)).expect("a king for every run"),
+        count: to_u8(to_usize((rank - 1) % LONGEST_RUN + 1)),
     }
 }
 

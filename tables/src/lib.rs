@@ -6,6 +6,16 @@
 //! - [`Wld`], [`Dtw`], [`Value`]: what is known of a position, and arrays of it.
 //! - [`write_wld`], [`write_dtw`], [`write_dtz`], [`Table`]: files of values, laid out as docs/format.md says.
 #![deny(unsafe_code)]
+// Counts of positions do not fit in 32 bits: every cast to a narrower type says why it may be one.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::cast_lossless,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss
+    )
+)]
 
 pub mod format;
 pub mod index;
@@ -20,6 +30,7 @@ pub mod codec;
 pub mod cpu;
 mod error;
 mod map;
+mod narrow;
 mod output;
 mod reader;
 mod writer;

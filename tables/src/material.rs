@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use dambase_rules::{Bits, Board, Geometry, Side};
 
+use crate::narrow::to_u8;
+
 /// Kings and men of White and of Black. Written kings first, White first: `KKMvKM`.
 ///
 /// Ordered by total pieces, then men, then the rest: a capture, a crowning and nothing else leads
@@ -31,7 +33,7 @@ impl Material {
     #[must_use]
     pub fn of<W: Bits>(b: &Board<W>) -> Self {
         // Written out: the optimiser leaves a map over an array of two as a call.
-        let count = |set: W| set.count() as u8;
+        let count = |set: W| to_u8(set.count() as usize);
         Self {
             kings: [count(b.kings[0]), count(b.kings[1])],
             men: [count(b.men[0]), count(b.men[1])],
@@ -157,7 +159,7 @@ impl FromStr for Material {
             let men = t.len() - kings;
             let good =
                 t.len() <= 30 && t.bytes().skip(kings).all(|b| b.eq_ignore_ascii_case(&b'm'));
-            (good && !t.is_empty()).then_some((kings as u8, men as u8))
+            (good && !t.is_empty()).then_some((to_u8(kings), to_u8(men)))
         };
         let (w, b) = side(white).zip(side(black)).ok_or_else(bad)?;
         Ok(Self::new(w.0, w.1, b.0, b.1))

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use crate::narrow::{to_u8, to_u32};
 use crate::rule::{Dtz, RuleValue};
 use crate::value::Wld;
 
@@ -75,8 +76,8 @@ impl NeedsList {
             RuleValue::Draw => Some(0),
             RuleValue::CursedWin => Some(1),
             RuleValue::BlessedLoss => Some(2),
-            RuleValue::Win(_) if number < Self::MOST as u32 => of(3),
-            RuleValue::Loss(_) if number < Self::MOST as u32 => of(4),
+            RuleValue::Win(_) if (number as usize) < Self::MOST => of(3),
+            RuleValue::Loss(_) if (number as usize) < Self::MOST => of(4),
             RuleValue::Win(_) | RuleValue::Loss(_) => None,
         }
     }
@@ -101,9 +102,10 @@ impl NeedsList {
     /// combinations (2 bytes) and these, three bytes each: plies of the diagonal's clock, of the one
     /// beside, of the quiet one.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = (self.lists.len() as u32).to_le_bytes().to_vec();
+        let mut out = to_u32(self.lists.len()).to_le_bytes().to_vec();
         for list in &self.lists {
-            out.extend((list.len() as u16).to_le_bytes());
+            let length = u16::try_from(list.len()).expect("fewer than 2^16 combinations");
+            out.extend(length.to_le_bytes());
             out.extend(list.iter().flat_map(|n| [n.diagonal, n.beside, n.quiet]));
         }
         out
@@ -154,7 +156,7 @@ fn governing(needs: &[Need]) -> Option<u8> {
     } else {
         last.quiet
     };
-    Some(need.min(RuleValue::MOST as u8))
+    Some(need.min(to_u8(RuleValue::MOST.into())))
 }
 
 /// Values under the draw limits of one slice in index order where several clocks run at once, as
@@ -178,7 +180,7 @@ impl NeedsNumbers {
         if let Some(&n) = self.numbers.get(needs) {
             return n;
         }
-        let n = self.list.lists.len() as u32;
+        let n = to_u32(self.list.lists.len());
         self.list.lists.push(needs.into());
         self.numbers.insert(needs.into(), n);
         n
@@ -193,7 +195,7 @@ impl NeedsNumbers {
         order.sort_by_key(|&i| (std::cmp::Reverse(of(i)), i));
         let mut numbers = vec![u32::MAX; list.len()];
         for (new, &old) in order.iter().enumerate() {
-            numbers[old] = new as u32;
+            numbers[old] = to_u32(new);
         }
         let mut lists = list.lists;
         let lists = order

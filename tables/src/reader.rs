@@ -20,6 +20,7 @@ use crate::format::header::{Codec, Header, Section, SliceHeader};
 use crate::format::{Metric, table_path};
 use crate::map::Map;
 use crate::material::Material;
+use crate::narrow::{low_half, to_usize};
 use crate::needs::NeedsList;
 use crate::rule::{DtzArray, RuleValue};
 use crate::value::{DtwArray, Value, Wld, WldArray};
@@ -390,7 +391,7 @@ impl Table {
             side,
             block: index >> n.trailing_zeros(),
         };
-        (id, index as u32 & (n - 1))
+        (id, low_half(index) & (n - 1))
     }
 
     /// Number of blocks that a slice can be asked for; 0 for a constant one.
@@ -441,7 +442,7 @@ impl Table {
         if left == 0 {
             return Err(self.not_stored(format!("block {}", id.block)));
         }
-        let positions = left.min(per_block) as u32;
+        let positions = low_half(left.min(per_block));
         let needs = self.needs()?;
         let symbols = needs.map(|n| 3 + 2 * n.len());
         let block = |data| DecodedBlock {
@@ -526,7 +527,7 @@ impl Table {
     ) -> Result<DecodedBlock> {
         let packing = slice.coding.packing();
         // At most 65535 bytes: the checked header says so.
-        let mut out = vec![0; packing.bytes(positions.into()) as usize].into_boxed_slice();
+        let mut out = vec![0; to_usize(packing.bytes(positions.into()))].into_boxed_slice();
         fill(&mut out)?;
         if packing == Packing::Bits && has_three(&out) {
             return Err(bad("no value has the number 3"));
@@ -687,9 +688,9 @@ impl Table {
         }
         let mut codes = self.room::<u16>(slice.stats.positions)?;
         if slice.codec == Codec::Distance {
-            codes.resize(slice.stats.positions as usize, 0);
+            codes.resize(to_usize(slice.stats.positions), 0);
             self.each_distance(slice, &mut |i, symbol| {
-                codes[i as usize] = code(slice.coding, symbol);
+                codes[to_usize(i)] = code(slice.coding, symbol);
             })?;
             return Ok(DtwArray { codes });
         }
@@ -712,14 +713,16 @@ impl Table {
         }
         let mut codes = self.room::<u8>(slice.stats.positions)?;
         if slice.codec == Codec::Distance {
-            codes.resize(slice.stats.positions as usize, 0);
-            self.each_distance(slice, &mut |i, symbol| codes[i as usize] = symbol as u8)?;
+            codes.resize(to_usize(slice.stats.positions), 0);
+            self.each_distance(slice, &mut |i, symbol| {
+                codes[to_usize(i)] = codec::byte(symbol)
+            })?;
             return Ok(DtzArray { codes });
         }
         self.blocks(slice, |block| {
             codes.extend((0..block.positions).map(|i| match block.coding {
                 Coding::Needs => block.rule(i).code(),
-                _ => block.symbol(i) as u8,
+                _ => codec::byte(block.symbol(i)),
             }));
         })?;
         Ok(DtzArray { codes })

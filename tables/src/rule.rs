@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::narrow::{to_u8, to_usize};
 use crate::value::Wld;
 
 /// Plies of the clock that governs a position that are needed for a win or a loss to stand: with
@@ -117,11 +118,11 @@ impl RuleValue {
             Self::BlessedLoss => 2,
             Self::Win(Dtz(n)) => {
                 assert!(n <= Self::MOST, "need");
-                3 + 2 * n as u8
+                3 + 2 * to_u8(n as usize)
             }
             Self::Loss(Dtz(n)) => {
                 assert!(n <= Self::MOST, "need");
-                4 + 2 * n as u8
+                4 + 2 * to_u8(n as usize)
             }
         }
     }
@@ -157,7 +158,7 @@ impl DtzArray {
     #[inline(always)]
     #[must_use]
     pub fn get(&self, i: u64) -> RuleValue {
-        RuleValue::from_code(self.codes[i as usize])
+        RuleValue::from_code(self.codes[to_usize(i)])
     }
     /// Number of values.
     #[must_use]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::narrow::to_usize;
+
 /// Win, loss or draw **for the side to move**; endless play is a draw. The numbers are those of
 /// packed arrays and of the file format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -211,7 +213,7 @@ impl DtwArray {
     #[inline(always)]
     #[must_use]
     pub fn get(&self, i: u64) -> Value {
-        Value::from_code(self.codes[i as usize])
+        Value::from_code(self.codes[to_usize(i)])
     }
     /// Number of values.
     #[must_use]

@@ -15,6 +15,7 @@ use crate::format::Metric;
 use crate::format::header::{Codec, Header, Longest, NoRuns, Section, SliceHeader, SliceStats};
 use crate::kingrun::RunIndex;
 use crate::material::Material;
+use crate::narrow::{to_u8, to_u16, to_usize};
 use crate::needs::{NeedsArray, NeedsList};
 use crate::output::Output;
 use crate::reader::Table;
@@ -108,10 +109,10 @@ impl Values for DtwArray {
         Self::len(self)
     }
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
-        out.extend_from_slice(&self.codes[range.start as usize..range.end as usize]);
+        out.extend_from_slice(&self.codes[in_memory(&range)]);
     }
     fn code(&self, index: u64) -> u16 {
-        self.codes[index as usize]
+        self.codes[to_usize(index)]
     }
 }
 
@@ -120,11 +121,11 @@ impl Values for DtzArray {
         Self::len(self)
     }
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
-        let codes = &self.codes[range.start as usize..range.end as usize];
+        let codes = &self.codes[in_memory(&range)];
         out.extend(codes.iter().map(|&c| u16::from(c)));
     }
     fn code(&self, index: u64) -> u16 {
-        self.codes[index as usize].into()
+        self.codes[to_usize(index)].into()
     }
 }
 
@@ -133,10 +134,10 @@ impl Values for (&NeedsArray, &NeedsList) {
         self.0.symbols.len() as u64
     }
     fn codes(&self, range: Range<u64>, out: &mut Vec<u16>) {
-        out.extend_from_slice(&self.0.symbols[range.start as usize..range.end as usize]);
+        out.extend_from_slice(&self.0.symbols[in_memory(&range)]);
     }
     fn code(&self, index: u64) -> u16 {
-        self.0.symbols[index as usize]
+        self.0.symbols[to_usize(index)]
     }
     fn needs(&self) -> Option<&NeedsList> {
         Some(self.1)
@@ -336,7 +337,7 @@ fn write<R: Ruleset>(
     let decided = boards.positions() > 0 && position::decided::<R>(&boards.board(0)).is_some();
     let kinds = |side: Side, range: Range<u64>, out: &mut Vec<Kind>| {
         if decided {
-            let all = (range.end - range.start) as usize;
+            let all = to_usize(range.end - range.start);
             return out.extend(std::iter::repeat_n(Kind::Decided, all));
         }
         let placements = range.start / states..range.end.div_ceil(states);
@@ -354,7 +355,7 @@ fn write<R: Ruleset>(
                 let start = range.start.max(i * states);
                 let end = range.end.min((i + 1) * states);
                 let kind = kind(captures.has(s));
-                out.extend(std::iter::repeat_n(kind, (end - start) as usize));
+                out.extend(std::iter::repeat_n(kind, to_usize(end - start)));
             }
         });
     };
@@ -518,6 +519,11 @@ struct Source<'a> {
     block_positions: u32,
 }
 
+/// A range of what is in memory.
+fn in_memory(range: &Range<u64>) -> Range<usize> {
+    to_usize(range.start)..to_usize(range.end)
+}
+
 /// A block ready to be compressed.
 struct Packed {
     bytes: Vec<u8>,
@@ -543,7 +549,7 @@ impl Source<'_> {
     }
 
     fn kinds(&self, range: Range<u64>) -> Vec<Kind> {
-        let mut kinds = Vec::with_capacity((range.end - range.start) as usize);
+        let mut kinds = Vec::with_capacity(to_usize(range.end - range.start));
         (self.kinds)(self.side, range, &mut kinds);
         kinds
     }
@@ -553,7 +559,7 @@ impl Source<'_> {
     fn survey(&self, values: &WldArray, block: u64) -> Surveyed {
         let range = self.range(block);
         let kinds = self.kinds(range.clone());
-        let packed = &values.packed()[(range.start / 4) as usize..range.end.div_ceil(4) as usize];
+        let packed = &values.packed()[in_memory(&(range.start / 4..range.end.div_ceil(4)))];
         let [wins, losses] = slice::wins_and_losses(packed);
         let mut seen = 0_u8;
         for (i, kind) in range.clone().zip(&kinds) {
@@ -573,7 +579,7 @@ impl Source<'_> {
             },
             symbol: match seen.count_ones() {
                 0 => None,
-                1 => Some(Ok(seen.trailing_zeros() as u16)),
+                1 => Some(Ok(to_u16(seen.trailing_zeros() as usize))),
                 _ => Some(Err(())),
             },
         }
@@ -583,7 +589,7 @@ impl Source<'_> {
     /// in front of them.
     fn pack(&self, block: u64) -> Result<Packed> {
         let Range { start, end } = self.range(block);
-        let mut symbols = Vec::with_capacity((end - start) as usize);
+        let mut symbols = Vec::with_capacity(to_usize(end - start));
         self.values.codes(start..end, &mut symbols);
         let kinds = self.kinds(start..end);
 
@@ -665,16 +671,16 @@ fn packed(packing: Packing, symbols: &[u16]) -> Vec<u8> {
         Packing::Bits => symbols
             .chunks(4)
             .map(|four| {
-                let bits = |b, (k, s): (usize, &u16)| b | (*s as u8) << (2 * k);
+                let bits = |b, (k, &s): (usize, &u16)| b | to_u8(s.into()) << (2 * k);
                 let byte = four.iter().enumerate().fold(0, bits);
                 // What follows the last value repeats it.
-                let last = four[four.len() - 1] as u8;
+                let last = to_u8(four[four.len() - 1].into());
                 (four.len()..4).fold(byte, |b, k| b | last << (2 * k))
             })
             .collect(),
-        Packing::Byte => symbols.iter().map(|&s| s as u8).collect(),
+        Packing::Byte => symbols.iter().map(|&s| to_u8(s.into())).collect(),
         Packing::Planes => {
-            let low = symbols.iter().map(|&s| s as u8);
+            let low = symbols.iter().map(|&s| (s & 0xff) as u8);
             low.chain(symbols.iter().map(|&s| (s >> 8) as u8)).collect()
         }
     }
@@ -701,7 +707,7 @@ fn slice_of_blocks(
     let packing = source.coding.packing();
     let mut survey = slice::Survey::new();
     let mut table = TableBuilder::default();
-    for wave in (0..blocks).step_by(WAVE as usize) {
+    for wave in (0..blocks).step_by(to_usize(WAVE)) {
         let encoded: Vec<(Packed, Vec<u8>)> = (wave..(wave + WAVE).min(blocks))
             .into_par_iter()
             .map_init(
@@ -764,9 +770,7 @@ fn choose_dictionary(source: &Source<'_>, level: i32) -> Result<Vec<u8>> {
             .map(|k| source.pack(k * blocks / samples).map(|p| p.bytes))
             .collect()
     };
-    let scale = |bytes: u64, samples: u64| {
-        (u128::from(bytes) * u128::from(blocks) / u128::from(samples)) as u64
-    };
+    let scale = |bytes: u64, samples: u64| slice::scaled(bytes, blocks, samples);
     // A quick look, so that small and simple slices do not pay for the question.
     let few = FEW_SAMPLES;
     if blocks < few {

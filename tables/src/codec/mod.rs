@@ -7,6 +7,7 @@ pub(crate) mod zstd;
 use dambase_rules::Rules;
 use dambase_rules::ruleset::WinParity;
 
+use crate::narrow::{low_half, to_u8, to_usize};
 use crate::rule::RuleValue;
 use crate::value::{Dtw, Value, Wld};
 
@@ -157,7 +158,7 @@ impl Coding {
     /// The value under the draw limits of a symbol; for tables of these.
     #[inline(always)]
     pub(crate) const fn rule(self, symbol: u16) -> RuleValue {
-        RuleValue::from_code(if symbol < 255 { symbol as u8 } else { 255 })
+        RuleValue::from_code(byte(symbol))
     }
     /// Win, loss or draw of a symbol.
     #[inline(always)]
@@ -239,12 +240,13 @@ pub(crate) struct TableBuilder {
 
 impl TableBuilder {
     pub(crate) fn push(&mut self, block: &[u8]) {
-        self.entries.push((block.len() as u16, checksum(block)));
+        let length = u16::try_from(block.len()).expect("a block of less than 2^16 bytes");
+        self.entries.push((length, checksum(block)));
     }
     pub(crate) fn finish(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut offset = 0_u64;
-        for group in self.entries.chunks(GROUP as usize) {
+        for group in self.entries.chunks(to_usize(GROUP)) {
             out.extend(offset.to_le_bytes());
             out.extend(group.iter().flat_map(|e| e.0.to_le_bytes()));
             out.extend(group.iter().flat_map(|e| e.1.to_le_bytes()));
@@ -254,10 +256,20 @@ impl TableBuilder {
     }
 }
 
+/// A symbol in one byte. More than a byte holds is not the work of the writer.
+#[inline(always)]
+pub(crate) const fn byte(symbol: u16) -> u8 {
+    if symbol < 255 {
+        to_u8(symbol as usize)
+    } else {
+        255
+    }
+}
+
 /// The checksum of a block.
 #[inline]
 pub(crate) fn checksum(block: &[u8]) -> u32 {
-    xxhash_rust::xxh3::xxh3_64(block) as u32
+    low_half(xxhash_rust::xxh3::xxh3_64(block))
 }
 
 /// What a block codec does.

@@ -15,6 +15,7 @@ use crate::format::raw::{
 use crate::format::{Metric, VERSION};
 use crate::kingrun::RunIndex;
 use crate::material::Material;
+use crate::narrow::{to_u8, to_u16};
 use crate::value::{Dtw, Wld};
 
 /// How the blocks of a slice are compressed. The numbers are those of the file format.
@@ -335,10 +336,10 @@ impl Header {
         let mut raw = RawHeader::new_zeroed();
         raw.magic = MAGIC;
         raw.version.set(VERSION);
-        raw.header_bytes.set(HEADER_BYTES as u16);
+        raw.header_bytes.set(to_u16(HEADER_BYTES));
         raw.variant = self.variant.id();
         raw.metric = self.metric as u8;
-        raw.slice_count = self.slices.len() as u8;
+        raw.slice_count = to_u8(self.slices.len());
         raw.rules.set(self.rules_hash);
         raw.limits.set(self.limits_hash);
         raw.flags.set(

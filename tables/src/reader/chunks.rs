@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::format::header::{Codec, SliceHeader};
 use crate::index::Index;
 use crate::material::Material;
+use crate::narrow::to_usize;
 use crate::value::WldArray;
 
 impl Table {
@@ -241,7 +242,7 @@ impl Table {
     pub(super) fn no_values(&self, slice: &SliceHeader) -> Result<WldArray> {
         let positions = slice.stats.positions;
         let mut packed = self.room::<u8>(positions.div_ceil(4))?;
-        packed.resize(positions.div_ceil(4) as usize, 0);
+        packed.resize(to_usize(positions.div_ceil(4)), 0);
         WldArray::from_packed(packed, positions)
             .ok_or_else(|| self.corrupt("a slice", "wrong number of values"))
     }

@@ -7,6 +7,7 @@ use super::{Codecs, Packed, Source, Surveyed, WAVE, WriteOptions, slice_of_block
 use crate::codec::{self, Coding, context, distance};
 use crate::error::{Error, Result};
 use crate::format::header::{Codec, Section, SliceHeader, SliceStats};
+use crate::narrow::to_usize;
 use crate::output::Output;
 use crate::value::WldArray;
 
@@ -79,7 +80,7 @@ pub(super) fn write(
     };
     let start = out.position;
     let mut survey = Survey::new();
-    for wave in (0..source.blocks()).step_by(WAVE as usize) {
+    for wave in (0..source.blocks()).step_by(to_usize(WAVE)) {
         let surveyed: Vec<Surveyed> = (wave..(wave + WAVE).min(source.blocks()))
             .into_par_iter()
             .map(|block| source.survey(values, block))
@@ -153,7 +154,7 @@ pub(super) fn has_distances(source: &Source<'_>) -> bool {
 /// What there is to know of a slice with distances before it is encoded.
 fn survey(source: &Source<'_>) -> Result<Survey> {
     let mut survey = Survey::new();
-    for wave in (0..source.blocks()).step_by(WAVE as usize) {
+    for wave in (0..source.blocks()).step_by(to_usize(WAVE)) {
         let packed: Vec<Packed> = (wave..(wave + WAVE).min(source.blocks()))
             .into_par_iter()
             .map(|block| source.pack(block))
@@ -254,5 +255,11 @@ fn blocks_bytes(source: &Source<'_>, options: &WriteOptions) -> Result<u64> {
             },
         )
         .sum::<Result<u64>>()?;
-    Ok(codec::table_bytes(blocks) + (u128::from(bytes * blocks) / u128::from(samples)) as u64)
+    Ok(codec::table_bytes(blocks) + scaled(bytes, blocks, samples))
+}
+
+/// The bytes of all blocks if they are like the samples, which have `bytes`.
+pub(super) fn scaled(bytes: u64, blocks: u64, samples: u64) -> u64 {
+    let all = u128::from(bytes) * u128::from(blocks) / u128::from(samples);
+    u64::try_from(all).unwrap_or(u64::MAX)
 }

@@ -10,6 +10,7 @@ use super::model::{Leaf, Lookup, Probabilities};
 use super::rows::{EQUAL_ROWS, Pad, Planes, Reference, RowBuffer, Spread, kept_value, plane_shift};
 use crate::index::Index;
 use crate::material::Material;
+use crate::narrow::{to_u16, to_u32};
 use crate::value::{Wld, WldArray};
 
 /// A chunk or model that cannot be read: what is wrong with it.
@@ -74,7 +75,7 @@ impl Kept {
     /// Offsets that there are.
     pub(crate) fn offsets(&self) -> u32 {
         // A plane is half of a row.
-        (self.words.len() * 32) as u32
+        to_u32(self.words.len() * 32)
     }
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
@@ -307,7 +308,7 @@ impl SliceDecoder {
         out: &mut WldArray,
     ) -> Result<(), BadChunk> {
         let mut rows = Rows::new();
-        let last = (self.layout.rows() - 1) as u16;
+        let last = to_u16(self.layout.rows() - 1);
         let field = Field::of::<R>();
         out.fill(Wld::from_bits(self.start).unwrap_or(Wld::Draw));
         for chunk in 0..self.layout.chunks() {

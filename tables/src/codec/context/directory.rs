@@ -2,6 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::narrow::{low_half, to_usize};
+
 /// Chunks of a group.
 pub(crate) const GROUP: u64 = 64;
 /// Bytes of an entry of the directory.
@@ -20,7 +22,7 @@ pub(crate) fn directory_bytes(chunks: u64) -> Option<u64> {
 }
 
 fn checksum(bytes: &[u8]) -> u32 {
-    xxh3_64(bytes) as u32
+    low_half(xxh3_64(bytes))
 }
 
 /// One encoded group.
@@ -47,13 +49,13 @@ impl Group {
             waiting |= (c.len() as u64) << bits;
             bits += width;
             while bits >= 8 {
-                bytes.push(waiting as u8);
+                bytes.push((waiting & 0xff) as u8);
                 waiting >>= 8;
                 bits -= 8;
             }
         }
         if bits > 0 {
-            bytes.push(waiting as u8);
+            bytes.push((waiting & 0xff) as u8);
         }
         bytes.extend(chunks.iter().flatten());
         let sum = checksum(&bytes[4..]);
@@ -121,7 +123,7 @@ pub(crate) fn find<'a>(
     const SENSELESS: &str = "lengths of chunks that do not add up";
     let filled = map.count_ones() as usize;
     let before = (map & (bit - 1)).count_ones() as usize;
-    let width = width as usize;
+    let width = to_usize(width);
     let mut start = (filled * width).div_ceil(8);
     for k in 0..before {
         start += length(rest, k * width, width);
@@ -141,7 +143,7 @@ fn length(bytes: &[u8], bit: usize, width: usize) -> usize {
         },
         None => 0,
     };
-    (word >> (bit % 8)) as usize & ((1 << width) - 1)
+    to_usize(word >> (bit % 8) & ((1 << width) - 1))
 }
 
 #[cfg(test)]

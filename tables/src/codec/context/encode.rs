@@ -11,6 +11,7 @@ use super::model::{CONTEXT_BITS, Counts, Grower, Leaf, Lookup, Probabilities, Qu
 use super::rows::{ERROR_BITS, FLAG_BITS, Pad, Planes, Reference, RowBuffer, Spread};
 use crate::index::Index;
 use crate::material::Material;
+use crate::narrow::{to_u8, to_u16, to_u32, to_usize};
 use crate::value::WldArray;
 
 /// What the shape of a slice is chosen for.
@@ -179,7 +180,7 @@ impl<W: Bits> Source<'_, W> {
     /// Counts the contexts of every `step`th chunk, in this thread.
     fn count_here(&self, layout: &Layout, step: u64, h: &mut Histogram) {
         let (mut rows, mut bytes) = (RowBuffer::new(), Spread::new());
-        for chunk in (0..layout.chunks()).step_by(step as usize) {
+        for chunk in (0..layout.chunks()).step_by(to_usize(step)) {
             self.visit(layout, chunk, &mut rows, &mut bytes, h);
             h.end_chunk(layout.rows());
         }
@@ -304,7 +305,7 @@ impl Histogram {
 pub(crate) fn entries(counts: &[Counts]) -> Vec<(u32, Counts)> {
     let occurs = |(_, c): &(usize, &Counts)| **c != [0; 3];
     let all = counts.iter().enumerate().filter(occurs);
-    all.map(|(i, c)| (i as u32, *c)).collect()
+    all.map(|(i, c)| (to_u32(i), *c)).collect()
 }
 
 impl Sink for Histogram {
@@ -341,7 +342,7 @@ impl Sink for Coder<'_> {
     }
     #[inline(always)]
     fn value(&mut self, context: usize, value: u8) {
-        let outer = (context >> ERROR_BITS) as u16;
+        let outer = to_u16(context >> ERROR_BITS);
         let leaf = self.lookup.line(outer)[context % (1 << ERROR_BITS)];
         self.encoder.value(leaf, value);
     }
@@ -478,8 +479,8 @@ const SQUARE_NS: f64 = 5.0;
 /// Tries the shapes that make sense and takes the smallest that decodes fast enough.
 fn choose_shape<W: Bits>(source: &Source<'_, W>, limits: Limits) -> Option<Shape> {
     let material = source.index.material();
-    let band = 2 * source.geometry.per_row() as u8;
-    let squares = source.geometry.squares() as u8;
+    let band = 2 * to_u8(source.geometry.per_row());
+    let squares = to_u8(source.geometry.squares());
     let better = |a: &Option<(Cost, Shape)>, cost: Cost| {
         a.is_none_or(|(best, _)| {
             let fits = |c: Cost| c.nanoseconds <= limits.nanoseconds;

@@ -15,6 +15,7 @@ use dambase_rules::{Bits, Board, Geometry, Ruleset, Side};
 use super::rows::plane_shift;
 use crate::index::{Index, TooLarge};
 use crate::material::Material;
+use crate::narrow::{to_u8, to_u16, to_u32, to_usize};
 
 /// Most squares of a board.
 const SQUARES: usize = 72;
@@ -191,7 +192,7 @@ impl Parts {
     /// Bands of two rows of the board, column by column, cut into parts of `size` squares.
     fn new(g: Geometry, size: usize) -> Self {
         let squares = g.squares();
-        let mut order: Vec<u8> = (0..squares as u8).collect();
+        let mut order: Vec<u8> = (0..to_u8(squares)).collect();
         order.sort_by_key(|&s| {
             let (r, c) = g.row_column(s);
             (r / 2, c, r)
@@ -200,7 +201,7 @@ impl Parts {
         let mut refs = Vec::with_capacity(squares);
         for (i, &s) in order.iter().enumerate() {
             let (part, at) = (i / size, i % size);
-            place[s as usize] = (part as u8, at as u8);
+            place[s as usize] = (to_u8(part), to_u8(at));
             // King steps first, then the more recent.
             let (r, c) = g.row_column(s);
             let mut near: Vec<_> = (0..at)
@@ -208,7 +209,7 @@ impl Parts {
                     let (r2, c2) = g.row_column(order[part * size + j]);
                     let (dr, dc) = (r.abs_diff(r2), c.abs_diff(c2));
                     let far = if g.is_full() { dr + dc } else { dr.max(dc) };
-                    (far, at - j, j as u8)
+                    (far, at - j, to_u8(j))
                 })
                 .collect();
             near.sort_unstable();
@@ -338,12 +339,12 @@ impl Layout {
     /// The number of values of so many rows of a chunk.
     #[must_use]
     pub(crate) const fn offsets(&self, rows: usize) -> u32 {
-        (rows as u32) << self.plane_shift
+        to_u32(rows) << self.plane_shift
     }
     /// The row with a value, or the last if there is none.
     #[must_use]
     pub(crate) fn row_of(&self, offset: u32) -> u16 {
-        ((offset >> self.plane_shift) as usize).min(self.rows() - 1) as u16
+        to_u16(((offset >> self.plane_shift) as usize).min(self.rows() - 1))
     }
 
     /// Where a placement of this material is stored.
@@ -371,7 +372,7 @@ impl Layout {
         Place {
             chunk: (slow * self.second.count + u64::from(second.0)) * self.fast.count
                 + u64::from(fast.0),
-            row: u16::from(second.1) * self.fast.size as u16 + u16::from(fast.1),
+            row: u16::from(second.1) * to_u16(self.fast.size) + u16::from(fast.1),
             square,
         }
     }
@@ -382,7 +383,7 @@ impl Layout {
         let (rest, fast) = (chunk / self.fast.count, chunk % self.fast.count);
         let (slow, second) = (rest / self.second.count, rest % self.second.count);
         let part = |p: &Parts, n: u64| {
-            let start = n as usize * p.size;
+            let start = to_usize(n) * p.size;
             start..p.order.len().min(start + p.size)
         };
         Tile {
@@ -434,7 +435,7 @@ impl<W: Bits> Tile<'_, W> {
     #[inline(always)]
     pub fn walk(&self, field: &Field<W>, last: u16, visitor: &mut impl RowVisitor<W>) {
         let l = self.layout;
-        let width = l.fast.size as u16;
+        let width = to_u16(l.fast.size);
         let mut up = 0;
         for j in self.second.clone() {
             if up > last {

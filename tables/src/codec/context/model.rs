@@ -3,6 +3,7 @@
 
 use super::rows::{ERROR_BITS, FLAG_BITS, OUTER_BITS};
 use crate::codec::distance::DIGIT_CONTEXT_BITS;
+use crate::narrow::{to_u8, to_u16, to_u32};
 
 /// Bits of a context: the inner ones lowest.
 pub(crate) const CONTEXT_BITS: usize = OUTER_BITS + ERROR_BITS;
@@ -194,7 +195,7 @@ impl Grower {
     fn leaf(&self, counts: &[u64; 3], question: Question) -> Node {
         let mut by_count = [0_u8, 1, 2];
         by_count.sort_by_key(|&v| (std::cmp::Reverse(counts[v as usize]), v));
-        let order = ORDERS.iter().position(|o| *o == by_count).unwrap_or(0) as u8;
+        let order = ORDERS.iter().position(|o| *o == by_count).unwrap_or(0);
         let [a, b, c] = by_count.map(|v| counts[v as usize]);
         let first = class(a, a + b + c, self.exact);
         let second = if question != Question::Value || first == CERTAIN {
@@ -203,7 +204,7 @@ impl Grower {
             class(b, b + c, self.exact)
         };
         Node::Leaf {
-            order,
+            order: to_u8(order),
             first,
             second,
         }
@@ -264,7 +265,7 @@ impl Question {
                 second,
             } => {
                 bits.put(0, 1);
-                bits.put(u32::from(order / self.stride()), self.order_bits() as u32);
+                bits.put(u32::from(order / self.stride()), to_u32(self.order_bits()));
                 bits.put((*first).into(), 6);
                 if self == Self::Value && *first != CERTAIN {
                     bits.put((*second).into(), 6);
@@ -281,12 +282,12 @@ impl Question {
 
     fn read(self, bits: &mut BitReader<'_>, free: u32) -> Option<Node> {
         if bits.get(1)? == 0 {
-            let order = bits.get(self.order_bits())? as u8 * self.stride();
-            let first = bits.get(6)? as u8;
+            let order = bits.small(self.order_bits())? * self.stride();
+            let first = bits.small(6)?;
             let second = if self != Self::Value || first == CERTAIN {
                 CERTAIN
             } else {
-                bits.get(6)? as u8
+                bits.small(6)?
             };
             return (usize::from(order) < ORDERS.len()).then_some(Node::Leaf {
                 order,
@@ -294,7 +295,7 @@ impl Question {
                 second,
             });
         }
-        let bit = bits.get(5)? as u8;
+        let bit = bits.small(5)?;
         // No bit is asked twice on one way, which bounds the size of any tree.
         if free >> bit & 1 == 0 {
             return None;
@@ -410,13 +411,13 @@ pub(crate) fn tabulate<L: Copy + Default + Eq + std::hash::Hash, const INNER: us
     bits: usize,
     make: &MakeLeaf<'_, L>,
 ) -> (Vec<u16>, Vec<[L; INNER]>) {
-    let inner = INNER as u32 - 1;
+    let inner = to_u32(INNER) - 1;
     // Bits that are not asked for change nothing: a small tree is quickly done.
     let asked = asked(tree) & !inner;
     let mut leaves = vec![L::default(); 1 << bits];
     spread(tree, asked | inner, make, (0, 0), &mut leaves);
     let all = leaves.as_chunks::<INNER>().0;
-    let asked = (asked / INNER as u32) as usize;
+    let asked = asked as usize / INNER;
     let mut which = vec![0_u16; all.len()];
     let mut lines = Vec::new();
     let mut known = std::collections::HashMap::new();
@@ -424,7 +425,7 @@ pub(crate) fn tabulate<L: Copy + Default + Eq + std::hash::Hash, const INNER: us
     loop {
         which[at] = *known.entry(all[at]).or_insert_with(|| {
             lines.push(all[at]);
-            (lines.len() - 1) as u16
+            to_u16(lines.len() - 1)
         });
         at = at.wrapping_sub(asked) & asked;
         if at == 0 {
@@ -518,6 +519,10 @@ impl BitReader<'_> {
             self.at += 1;
         }
         Some(value)
+    }
+    /// A number of at most eight bits.
+    fn small(&mut self, bits: usize) -> Option<u8> {
+        self.get(bits)?.try_into().ok()
     }
     /// True if only the padding of the last byte is left.
     fn done(&self) -> bool {

@@ -9,6 +9,7 @@
 use dambase_rules::{Bits, Geometry};
 
 use super::layout::{NO_ROW, Row};
+use crate::narrow::{low_word, to_u8};
 
 /// Bytes of a row with all margins.
 pub(crate) const WIDTH: usize = 112;
@@ -69,9 +70,9 @@ impl Pad {
                 Geometry::Mirrored8 => row.div_ceil(2),
                 _ => row / 2,
             };
-            at[s] = (HEAD + s + extra) as u8;
+            at[s] = to_u8(HEAD + s + extra);
             if length == 8 || at[s] != at[s - 1] + 1 {
-                segments[used].first = s as u8;
+                segments[used].first = to_u8(s);
                 segments[used].place = at[s];
                 used += 1;
                 length = 0;
@@ -153,9 +154,9 @@ trait ByteAt: Bits {
     #[inline(always)]
     fn byte_at(self, s: u8) -> u8 {
         if Self::WIDTH <= 64 {
-            (self.wide() as u64 >> s) as u8
+            (low_word(self.wide()) >> s & 0xff) as u8
         } else {
-            (self.wide() >> s) as u8
+            (self.wide() >> s & 0xff) as u8
         }
     }
 }
@@ -264,9 +265,9 @@ impl RowBuffer {
         let n = words::<W>();
         let at = &mut self.words[2 * n * number..][..2 * n];
         for (k, plane) in [row.low, row.high].into_iter().enumerate() {
-            at[k * n] = plane.wide() as u64;
+            at[k * n] = low_word(plane.wide());
             if n > 1 {
-                at[k * n + 1] = (plane.wide() >> 64) as u64;
+                at[k * n + 1] = low_word(plane.wide() >> 64);
             }
         }
     }

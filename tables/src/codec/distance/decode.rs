@@ -6,14 +6,15 @@ use super::hints::Hints;
 use super::key;
 use super::model::{Digits, Model, Start};
 use super::rows::{CodeRows, Line, Other, Port, RowBuffer};
-use crate::codec::Coding;
 use crate::codec::context::coder::Decoder;
 use crate::codec::context::decode::{BadChunk, Rule, for_each_index, read_flag, read_value};
 use crate::codec::context::layout::{Kind, Layout, Row, RowVisitor};
 use crate::codec::context::model::Lookup;
 use crate::codec::context::rows::{ERROR_BITS, Pad};
+use crate::codec::{Coding, byte};
 use crate::index::Index;
 use crate::material::Material;
+use crate::narrow::{to_u8, to_u16};
 
 /// The decoded rows of one chunk, reusable without new allocation.
 #[derive(Clone, Debug)]
@@ -268,15 +269,14 @@ impl SliceDecoder {
         let mut symbols = vec![0_u16; offsets as usize];
         for (number, out) in (1..).zip(symbols.chunks_exact_mut(width)) {
             let line = rows.own.line(number);
-            for (s, out) in (0..self.frame.geometry.squares() as u8).zip(out) {
+            for (s, out) in (0..to_u8(self.frame.geometry.squares())).zip(out) {
                 *out = key::symbol(self.coding, line.0[pad.at(s)]);
             }
         }
         let kept = if self.coding == self.coding.wide() && self.coding != Coding::Rule {
             Kept::Wide(symbols.into_boxed_slice())
         } else {
-            // More than a byte holds is not the work of the writer.
-            Kept::Narrow(symbols.iter().map(|&s| s.min(255) as u8).collect())
+            Kept::Narrow(symbols.iter().map(|&s| byte(s)).collect())
         };
         (kept, offsets)
     }
@@ -339,7 +339,7 @@ impl<W: Bits> Port<W> for Reader<'_> {
     }
     #[inline(always)]
     fn class(&mut self, context: usize, _class: u8) -> u8 {
-        let line = self.lookup.line((context >> ERROR_BITS) as u16);
+        let line = self.lookup.line(to_u16(context >> ERROR_BITS));
         read_value(&mut self.coder, line[context % (1 << ERROR_BITS)])
     }
     #[inline(always)]

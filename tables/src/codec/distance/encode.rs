@@ -23,6 +23,7 @@ use crate::codec::context::model::{
 use crate::codec::context::rows::{ERROR_BITS, Pad};
 use crate::index::Index;
 use crate::material::Material;
+use crate::narrow::{to_u8, to_u16, to_usize};
 
 /// The values of one slice.
 #[derive(Clone, Copy)]
@@ -92,7 +93,10 @@ fn start(input: Input<'_>, positions: u64) -> Start {
         sums[usize::from(key::class(k))] += u64::from(key::number(k));
         i += step;
     }
-    let mean = |class: usize| (sums[class] / counts[class].max(1)).min(MOST.into()) as u16;
+    let mean = |class: usize| {
+        let mean = sums[class] / counts[class].max(1);
+        u16::try_from(mean).map_or(MOST, |mean| mean.min(MOST))
+    };
     let most = (0..3_u8).rev().max_by_key(|&v| counts[usize::from(v)]);
     Start {
         class: most.unwrap_or(0),
@@ -180,7 +184,7 @@ impl<W: Bits> Source<'_, W> {
     fn choose(&self) -> Option<Plan> {
         let material = self.index.material();
         let geometry = self.rules.geometry;
-        let band = 2 * geometry.per_row() as u8;
+        let band = 2 * to_u8(geometry.per_row());
         let both = self.inputs.len() == 2 && self.inputs.iter().all(Option::is_some);
         let mut plans = Vec::new();
         for (vector, fast, second) in trios(&material) {
@@ -196,7 +200,7 @@ impl<W: Bits> Source<'_, W> {
         }
         let (_, plan) = self.best(plans, |a, b| a.bits < b.bits)?;
         let mut plans = Vec::new();
-        let squares = geometry.squares() as u8;
+        let squares = to_u8(geometry.squares());
         for (fast_part, second_part) in parts(band, squares, plan.shape.second.is_some()) {
             let shape = Shape {
                 fast_part,
@@ -250,7 +254,7 @@ impl<W: Bits> Source<'_, W> {
             let frame = self.frame(slice, &layout, plan.dependent == Some(slice))?;
             let mut judge = Judge::new();
             let mut rows = [RowBuffer::new(), RowBuffer::new()];
-            for chunk in (0..layout.chunks()).step_by(step as usize) {
+            for chunk in (0..layout.chunks()).step_by(to_usize(step)) {
                 self.visit(&frame, slice, chunk, &mut rows, &mut judge);
                 judge.end_chunk();
             }
@@ -593,7 +597,7 @@ impl Sink for Bytes<'_> {
     }
     #[inline(always)]
     fn class(&mut self, context: usize, class: u8) {
-        let line = self.lookup.line((context >> ERROR_BITS) as u16);
+        let line = self.lookup.line(to_u16(context >> ERROR_BITS));
         self.encoder.value(line[context % (1 << ERROR_BITS)], class);
     }
     #[inline(always)]

@@ -14,6 +14,7 @@ use super::rows::Line;
 use crate::codec::Coding;
 use crate::codec::context::layout::Kind;
 use crate::codec::context::rows::Pad;
+use crate::narrow::to_u8;
 
 /// Most squares of a board.
 const SQUARES: usize = 72;
@@ -43,7 +44,7 @@ impl Hints {
             rules.man_quiet_of(vector.side)
         };
         let grid = rules.geometry.grid();
-        let squares = rules.geometry.squares() as u8;
+        let squares = to_u8(rules.geometry.squares());
         let sweep = |d: usize| {
             // Where the opponent's piece came from is behind it.
             let d = if own { d } else { opposite(d) };

@@ -14,6 +14,7 @@ use super::model::Start;
 use crate::codec::context::layout::{NO_ROW, Row, RowVisitor};
 pub(super) use crate::codec::context::rows::WIDTH;
 use crate::codec::context::rows::{HEAD, LEN, Pad};
+use crate::narrow::to_u8;
 
 /// The keys of a row, each at the place of its square.
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ impl Line {
     pub(super) fn filled(geometry: Geometry, key: u16) -> Self {
         let pad = Pad::of(geometry);
         let mut line = Self::NONE;
-        for s in 0..geometry.squares() as u8 {
+        for s in 0..to_u8(geometry.squares()) {
             line.0[pad.at(s)] = key;
         }
         line
@@ -203,18 +204,18 @@ impl<W: Bits, P: Port<W>> RowVisitor<W> for CodeRows<'_, W, P> {
 #[inline(always)]
 fn mixed(fast: &Line, second: &Line, both: &Line) -> Line {
     // No key is above 2^15, so that signed words hold them, which vectors compare.
-    const CLASS: i16 = key::key(3, 0) as i16;
+    const CLASS: i16 = key::key(3, 0).cast_signed();
     let mut out = Line::NONE;
     let (fast, second) = (&fast.0[HEAD..][..LEN], &second.0[HEAD..][..LEN]);
     let both = &both.0[HEAD..][..LEN];
     let now = &mut out.0[HEAD..][..LEN];
     for i in 0..LEN {
-        let (f, s, b) = (fast[i] as i16, second[i] as i16, both[i] as i16);
+        let [f, s, b] = [fast[i], second[i], both[i]].map(u16::cast_signed);
         let sum = f.wrapping_sub(b).wrapping_add(s);
         let sum = sum.max(f.min(s)).min(f.max(s));
         let one = if (b ^ f) & CLASS == 0 { s } else { f };
         let one_class = ((f ^ s) | (f ^ b)) & CLASS == 0;
-        now[i] = if one_class { sum } else { one } as u16;
+        now[i] = if one_class { sum } else { one }.cast_unsigned();
     }
     out
 }
