@@ -18,6 +18,33 @@ pub fn has_fast_path() -> bool {
     *FOUND
 }
 
+/// Hot code of which there are two copies that do the same: one for every processor, and one with
+/// wider vectors and better bit instructions.
+pub(crate) trait Hot: Sized {
+    /// The code. It is to be `#[inline(always)]`, as all that it should be compiled with.
+    fn run_anywhere(self);
+
+    /// Runs the best copy for this processor.
+    fn run(self) {
+        #[cfg(target_arch = "x86_64")]
+        if has_fast_path() {
+            // SAFETY: the processor has the features that the function is compiled for.
+            #[allow(unsafe_code)]
+            unsafe {
+                run_avx2(self);
+            };
+            return;
+        }
+        self.run_anywhere();
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn run_avx2(code: impl Hot) {
+    code.run_anywhere();
+}
+
 #[cfg(target_arch = "x86_64")]
 fn has_instructions() -> bool {
     use std::arch::is_x86_feature_detected as has;

@@ -10,6 +10,7 @@ use crate::codec::context::decode::Rule;
 use crate::codec::context::layout::Layout;
 use crate::codec::context::{BadChunk, Rows, SliceDecoder, directory};
 use crate::codec::distance;
+use crate::cpu::Hot;
 use crate::error::{Error, Result};
 use crate::format::header::{Codec, SliceHeader};
 use crate::index::Index;
@@ -394,9 +395,15 @@ impl Distances<'_> {
             Some(other) => Some((other.decoder, other.find(chunk)?)),
             None => None,
         };
-        self.own
-            .decoder
-            .decode(rule, bytes, other, (chunk, last), rows);
+        distance::DecodeChunk {
+            decoder: self.own.decoder,
+            rule,
+            bytes,
+            other,
+            place: (chunk, last),
+            out: rows,
+        }
+        .run();
         Ok(())
     }
 }

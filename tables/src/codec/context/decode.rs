@@ -8,6 +8,7 @@ use super::directory;
 use super::layout::{Field, Kind, Layout, Place, Row, RowVisitor, Shape};
 use super::model::{Leaf, Lookup, Probabilities};
 use super::rows::{EQUAL_ROWS, Pad, Planes, Reference, RowBuffer, Spread, kept_value, plane_shift};
+use crate::cpu::Hot;
 use crate::index::Index;
 use crate::material::Material;
 use crate::narrow::{to_u16, to_u32};
@@ -213,87 +214,16 @@ impl SliceDecoder {
         if out.uniform.is_some() {
             out.filled = self.layout.rows();
         } else {
-            self.decode_rows::<R>(bytes, chunk, last, out);
+            DecodeChunk {
+                decoder: self,
+                rule: &Rule::of::<R>(),
+                bytes,
+                place: (chunk, last),
+                out,
+            }
+            .run();
         }
         Ok(())
-    }
-
-    /// As [`Self::decode`], without what only some processors can do.
-    #[cfg(test)]
-    pub(crate) fn decode_portably<R: Ruleset>(
-        &self,
-        directory: &[u8],
-        groups: &[u8],
-        chunk: u64,
-        last: u16,
-        out: &mut Rows,
-    ) -> Result<(), BadChunk> {
-        let bytes = directory::find(directory, groups, chunk).map_err(BadChunk)?;
-        out.uniform = None;
-        self.decode_rows_with(&Rule::of::<R>(), bytes, chunk, last, out);
-        Ok(())
-    }
-
-    fn decode_rows<R: Ruleset>(&self, bytes: &[u8], chunk: u64, last: u16, out: &mut Rows) {
-        let rule = Rule::of::<R>();
-        #[cfg(target_arch = "x86_64")]
-        if crate::cpu::has_fast_path() {
-            // SAFETY: the processor has the features that the function is compiled for.
-            #[allow(unsafe_code)]
-            unsafe {
-                self.decode_rows_avx2(&rule, bytes, chunk, last, out);
-            };
-            return;
-        }
-        self.decode_rows_with(&rule, bytes, chunk, last, out);
-    }
-
-    /// The same code, compiled for wider vectors and better bit instructions.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn decode_rows_avx2<W: Bits>(
-        &self,
-        rule: &Rule<W>,
-        bytes: &[u8],
-        chunk: u64,
-        last: u16,
-        out: &mut Rows,
-    ) {
-        self.decode_rows_with(rule, bytes, chunk, last, out);
-    }
-
-    #[inline(always)]
-    fn decode_rows_with<W: Bits>(
-        &self,
-        rule: &Rule<W>,
-        bytes: &[u8],
-        chunk: u64,
-        last: u16,
-        out: &mut Rows,
-    ) {
-        // What is off one board may be a square of another.
-        if out.board != Some(self.geometry) {
-            *out.bytes = Spread::new();
-            out.board = Some(self.geometry);
-        }
-        let Rows {
-            rows,
-            bytes: spread,
-            ..
-        } = out;
-        rows.prepare::<W>(self.layout.rows());
-        let mut rows = DecodeRows {
-            decoder: self,
-            rule,
-            pad: Pad::of(self.geometry),
-            start: Planes::filled(self.start),
-            coder: Decoder::new(bytes),
-            rows,
-            bytes: spread,
-        };
-        let tile = self.layout.tile::<W>(chunk);
-        tile.walk(&rule.field, last, &mut rows);
-        out.filled = (usize::from(last) + 1).min(self.layout.rows());
     }
 
     /// Decodes a whole slice into index order. Captures get any value.
@@ -362,6 +292,53 @@ impl<W: Bits> Rule<W> {
             field: Field::of::<R>(),
             captures: capture_squares::<R>,
         }
+    }
+}
+
+/// Decodes the rows of a chunk up to one of them, that one included.
+pub(crate) struct DecodeChunk<'a, W> {
+    pub(crate) decoder: &'a SliceDecoder,
+    pub(crate) rule: &'a Rule<W>,
+    /// Those of the chunk.
+    pub(crate) bytes: &'a [u8],
+    /// The number of the chunk, and of the last row.
+    pub(crate) place: (u64, u16),
+    pub(crate) out: &'a mut Rows,
+}
+
+impl<W: Bits> Hot for DecodeChunk<'_, W> {
+    #[inline(always)]
+    fn run_anywhere(self) {
+        let Self {
+            decoder,
+            rule,
+            bytes,
+            place: (chunk, last),
+            out,
+        } = self;
+        // What is off one board may be a square of another.
+        if out.board != Some(decoder.geometry) {
+            *out.bytes = Spread::new();
+            out.board = Some(decoder.geometry);
+        }
+        let Rows {
+            rows,
+            bytes: spread,
+            ..
+        } = out;
+        rows.prepare::<W>(decoder.layout.rows());
+        let mut rows = DecodeRows {
+            decoder,
+            rule,
+            pad: Pad::of(decoder.geometry),
+            start: Planes::filled(decoder.start),
+            coder: Decoder::new(bytes),
+            rows,
+            bytes: spread,
+        };
+        let tile = decoder.layout.tile::<W>(chunk);
+        tile.walk(&rule.field, last, &mut rows);
+        out.filled = (usize::from(last) + 1).min(decoder.layout.rows());
     }
 }
 

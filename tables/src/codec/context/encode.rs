@@ -588,6 +588,8 @@ pub(crate) fn parts(band: u8, squares: u8, second: bool) -> Vec<(u8, u8)> {
 mod tests {
     use super::*;
     use crate::codec::context::Rows;
+    use crate::codec::context::decode::DecodeChunk;
+    use crate::cpu::Hot;
     use crate::value::Wld;
     use dambase_rules::marker;
 
@@ -610,8 +612,14 @@ mod tests {
         for chunk in 0..d.layout().chunks() {
             d.decode::<R>(&e.directory, &e.groups, chunk, last, &mut a)
                 .unwrap();
-            d.decode_portably::<R>(&e.directory, &e.groups, chunk, last, &mut b)
-                .unwrap();
+            DecodeChunk {
+                decoder: &d,
+                rule: &Rule::of::<R>(),
+                bytes: directory::find(&e.directory, &e.groups, chunk).unwrap(),
+                place: (chunk, last),
+                out: &mut b,
+            }
+            .run_anywhere();
             if a.uniform().is_none() {
                 assert_eq!(d.keep(&a), d.keep(&b));
                 continue;

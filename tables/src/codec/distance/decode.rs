@@ -12,6 +12,7 @@ use crate::codec::context::layout::{Kind, Layout, Row, RowVisitor};
 use crate::codec::context::model::Lookup;
 use crate::codec::context::rows::{ERROR_BITS, Pad};
 use crate::codec::{Coding, byte};
+use crate::cpu::Hot;
 use crate::index::Index;
 use crate::material::Material;
 use crate::narrow::{to_u8, to_u16};
@@ -188,71 +189,6 @@ impl SliceDecoder {
     pub(crate) fn may_depend_on(&self, other: &Self) -> bool {
         !other.depends() && self.layout().shape() == other.layout().shape()
     }
-    /// Decodes the rows of a chunk up to `last`, that one included, from its bytes, and with those
-    /// of the chunk of the slice it depends on.
-    pub(crate) fn decode<W: Bits>(
-        &self,
-        rule: &Rule<W>,
-        bytes: &[u8],
-        other: Option<(&Self, &[u8])>,
-        place: (u64, u16),
-        out: &mut Rows,
-    ) {
-        #[cfg(target_arch = "x86_64")]
-        if crate::cpu::has_fast_path() {
-            // SAFETY: the processor has the features that the function is compiled for.
-            #[allow(unsafe_code)]
-            unsafe {
-                self.decode_avx2(rule, bytes, other, place, out);
-            };
-            return;
-        }
-        self.decode_with(rule, bytes, other, place, out);
-    }
-
-    /// The same code, compiled for wider vectors and better bit instructions.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn decode_avx2<W: Bits>(
-        &self,
-        rule: &Rule<W>,
-        bytes: &[u8],
-        other: Option<(&Self, &[u8])>,
-        place: (u64, u16),
-        out: &mut Rows,
-    ) {
-        self.decode_with(rule, bytes, other, place, out);
-    }
-
-    /// The same without what only some processors can do.
-    #[inline(always)]
-    fn decode_with<W: Bits>(
-        &self,
-        rule: &Rule<W>,
-        bytes: &[u8],
-        other: Option<(&Self, &[u8])>,
-        (chunk, last): (u64, u16),
-        out: &mut Rows,
-    ) {
-        let Rows {
-            own,
-            other: rows,
-            filled,
-        } = out;
-        if let Some((other, bytes)) = other {
-            let mut reader = other.reader(bytes);
-            let none = RowBuffer::new();
-            other
-                .frame
-                .code(rule, (chunk, last), &none, rows, &mut reader);
-        } else {
-            rows.prepare(self.layout().rows());
-        }
-        self.frame
-            .code(rule, (chunk, last), rows, own, &mut self.reader(bytes));
-        *filled = (usize::from(last) + 1).min(self.layout().rows());
-    }
-
     fn reader<'a>(&'a self, bytes: &'a [u8]) -> Reader<'a> {
         Reader {
             coder: Decoder::new(bytes),
@@ -300,6 +236,49 @@ impl SliceDecoder {
         };
         let tile = self.layout().tile::<W>(chunk);
         tile.walk(&rule.field, u16::MAX, &mut visit);
+    }
+}
+
+/// Decodes the rows of a chunk up to one of them, that one included.
+pub(crate) struct DecodeChunk<'a, W> {
+    pub(crate) decoder: &'a SliceDecoder,
+    pub(crate) rule: &'a Rule<W>,
+    /// Those of the chunk.
+    pub(crate) bytes: &'a [u8],
+    /// The slice it depends on, and the bytes of the same chunk there.
+    pub(crate) other: Option<(&'a SliceDecoder, &'a [u8])>,
+    /// The number of the chunk, and of the last row.
+    pub(crate) place: (u64, u16),
+    pub(crate) out: &'a mut Rows,
+}
+
+impl<W: Bits> Hot for DecodeChunk<'_, W> {
+    #[inline(always)]
+    fn run_anywhere(self) {
+        let Self {
+            decoder,
+            rule,
+            bytes,
+            other,
+            place,
+            out,
+        } = self;
+        let Rows {
+            own,
+            other: rows,
+            filled,
+        } = out;
+        let count = decoder.layout().rows();
+        if let Some((other, bytes)) = other {
+            let mut reader = other.reader(bytes);
+            let none = RowBuffer::new();
+            other.frame.code(rule, place, &none, rows, &mut reader);
+        } else {
+            rows.prepare(count);
+        }
+        let mut reader = decoder.reader(bytes);
+        decoder.frame.code(rule, place, rows, own, &mut reader);
+        *filled = (usize::from(place.1) + 1).min(count);
     }
 }
 

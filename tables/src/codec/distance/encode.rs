@@ -63,18 +63,7 @@ pub(crate) fn encode<R: Ruleset>(
     material: Material,
     inputs: &[Option<Input<'_>>],
 ) -> Option<Coded> {
-    let index = Index::new(R::RULES.geometry, material).ok()?;
-    let positions = index.positions();
-    let start = |input: &Option<Input<'_>>| input.map(|input| start(input, positions));
-    let source = Source {
-        rules: &R::RULES,
-        rule: Rule::of::<R>(),
-        index,
-        inputs,
-        sides: material.sides(),
-        starts: inputs.iter().map(start).collect(),
-        too_long: AtomicBool::new(false),
-    };
+    let source = Source::new::<R>(material, inputs)?;
     let plan = source.choose()?;
     let slices = source.encode(plan)?;
     let linked = plan.dependent.is_some();
@@ -116,7 +105,25 @@ struct Source<'a, W> {
     too_long: AtomicBool,
 }
 
-impl<W: Bits> Source<'_, W> {
+impl<'a, W: Bits> Source<'a, W> {
+    fn new<R: Ruleset<Bits = W>>(
+        material: Material,
+        inputs: &'a [Option<Input<'a>>],
+    ) -> Option<Self> {
+        let index = Index::new(R::RULES.geometry, material).ok()?;
+        let positions = index.positions();
+        let start = |input: &Option<Input<'_>>| input.map(|input| start(input, positions));
+        Some(Self {
+            rules: &R::RULES,
+            rule: Rule::of::<R>(),
+            index,
+            inputs,
+            sides: material.sides(),
+            starts: inputs.iter().map(start).collect(),
+            too_long: AtomicBool::new(false),
+        })
+    }
+
     /// The key of a position of a slice.
     #[inline(always)]
     fn key(&self, input: &Input<'_>, index: u64) -> u16 {
@@ -612,5 +619,90 @@ impl Sink for Bytes<'_> {
     #[inline(always)]
     fn bit(&mut self, yes: bool) {
         self.encoder.code(yes, 1 << 15);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::distance::{DecodeChunk, Rows};
+    use crate::cpu::Hot;
+    use dambase_rules::{Variant, WithRuleset};
+
+    /// Decodes all chunks with the best copy of the code and with the one for every processor.
+    struct BothWays(Material, Option<usize>);
+
+    impl WithRuleset for BothWays {
+        type Output = ();
+        fn run<R: Ruleset>(self) {
+            let Self(material, dependent) = self;
+            let symbol = |i: u64| {
+                let noise = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                let far = if noise.is_multiple_of(19) {
+                    noise
+                } else {
+                    i / 37
+                };
+                (far % 251) as u16
+            };
+            let input = Some(Input {
+                coding: Coding::CodeWide,
+                symbol: &symbol,
+            });
+            let inputs = [input, input];
+            let source = Source::new::<R>(material, &inputs).unwrap();
+            let plan = Plan {
+                dependent,
+                ..source.choose().unwrap()
+            };
+            let slices = source.encode(plan).unwrap();
+            let decoders = [0, 1].map(|k| {
+                let e = slices[k].as_ref().unwrap();
+                let coding = Coding::CodeWide;
+                SliceDecoder::new(&R::RULES, material, Side::BOTH[k], coding, &e.model).unwrap()
+            });
+            let (mut best, mut portable) = (Rows::new(), Rows::new());
+            for k in 0..2 {
+                let decoder = &decoders[k];
+                assert_eq!(decoder.depends(), dependent == Some(k));
+                for chunk in 0..decoder.layout().chunks() {
+                    let bytes = |k: usize| {
+                        let e = slices[k].as_ref().unwrap();
+                        directory::find(&e.directory, &e.groups, chunk).unwrap()
+                    };
+                    let other = (&decoders[1 - k], bytes(1 - k));
+                    let last = [u16::MAX, 2][usize::from(chunk % 5 == 0)];
+                    let code = |out| DecodeChunk {
+                        decoder,
+                        rule: &source.rule,
+                        bytes: bytes(k),
+                        other: decoder.depends().then_some(other),
+                        place: (chunk, last),
+                        out,
+                    };
+                    code(&mut best).run();
+                    code(&mut portable).run_anywhere();
+                    let name = (R::VARIANT, material, k, chunk);
+                    assert_eq!(decoder.keep(&best), decoder.keep(&portable), "{name:?}");
+                }
+            }
+        }
+    }
+
+    /// Whatever the processor can do, rows come out the same.
+    #[test]
+    fn all_ways_of_decoding_agree() {
+        for variant in [
+            Variant::English,
+            Variant::International,
+            Variant::Canadian,
+            Variant::Turkish,
+        ] {
+            for dependent in [None, Some(1)] {
+                for material in ["KvM", "KMvK"] {
+                    variant.with(BothWays(material.parse().unwrap(), dependent));
+                }
+            }
+        }
     }
 }

@@ -18,5 +18,5 @@ mod rows;
 
 pub(crate) use model::CONTEXT_BITS as DIGIT_CONTEXT_BITS;
 
-pub(crate) use decode::{Kept, Rows, SliceDecoder};
+pub(crate) use decode::{DecodeChunk, Kept, Rows, SliceDecoder};
 pub(crate) use encode::{Coded, Input, encode};
