@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dambase_rules::{IllegalPosition, LimitSet, Variant};
+use dambase_rules::{IllegalPosition, LimitSet, Position, Variant};
 use dambase_tables::{Material, Metric, table_path};
 
 /// Any error of this crate. Errors are cheap to clone: a damaged table gives the same error to
@@ -100,6 +100,16 @@ pub enum Error {
         /// The code.
         variant: Variant,
     },
+    /// Distances that no game has: best play would not bring the end nearer.
+    #[error(
+        "the tables contradict each other: the best move in {} does not bring the end nearer; \
+         check them with dambase verify",
+        position.fen()
+    )]
+    Contradiction {
+        /// The position.
+        position: Box<Position>,
+    },
 }
 
 fn needed(by: Option<Material>) -> String {
@@ -118,6 +128,7 @@ impl Error {
             Self::MissingTable { .. } => "missing-table",
             Self::TooManyPieces { .. } => "too-many-pieces",
             Self::Table(e) => of_table(e),
+            Self::Contradiction { .. } => "corrupt",
             Self::OtherLimits { .. } => "other-limits",
             Self::WithoutRun { .. } => "other-run",
             Self::OtherVariant { .. } => "other-variant",

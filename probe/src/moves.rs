@@ -197,7 +197,7 @@ impl Tablebase {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::moves`], for the positions of the line.
+    /// As [`Self::moves`], for the positions of the line; [`Error::Contradiction`].
     pub fn line(&self, position: &Position) -> Result<Line> {
         with_scratch(|s| self.line_with(position, s))
     }
@@ -210,6 +210,7 @@ impl Tablebase {
         let mut steps = Vec::new();
         let mut seen = HashSet::from([*position]);
         let mut here = *position;
+        let mut left = None;
         let end = loop {
             let Some(&rated) = self.moves_with(&here, scratch)?.first() else {
                 match here.winner() {
@@ -218,8 +219,17 @@ impl Tablebase {
                     None => break LineEnd::LongDraw,
                 }
             };
-            if rated.after.wld != Wld::Draw && rated.after.dtw.is_none() {
-                break LineEnd::NoDistance;
+            if rated.after.wld != Wld::Draw {
+                let Some(now) = rated.after.dtw else {
+                    break LineEnd::NoDistance;
+                };
+                // Wrong tables must not make a line without end.
+                if left.is_some_and(|left| now >= left) {
+                    return Err(Error::Contradiction {
+                        position: Box::new(here),
+                    });
+                }
+                left = Some(now);
             }
             steps.push(Step {
                 position: here,

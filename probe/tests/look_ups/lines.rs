@@ -1,7 +1,7 @@
 //! Lines are as long as announced, and stop for the reason they give.
 
 use crate::oracle::{Oracle, position};
-use dambase_probe::{LineEnd, Metric, Side, Tablebase, Value, Wld};
+use dambase_probe::{Dtw, Error, LineEnd, Metric, Side, Tablebase, Value, Wld};
 use dambase_rules::{Ruleset, marker};
 
 /// The longest wins and losses of every material, played out.
@@ -86,4 +86,34 @@ fn lines_of_draws_stop() {
         }
     });
     assert!(drawn > 0);
+}
+
+/// Tables with right checksums and wrong values: the winner is always as far from the end.
+#[test]
+fn lines_by_wrong_distances_stop() {
+    let mut oracle = Oracle::<marker::English>::new(2);
+    for s in oracle.slices.values_mut() {
+        for v in s.values.iter_mut().flatten().flatten() {
+            match v {
+                Value::Win(d) if d.0 > 9 => *v = Value::Win(Dtw(9)),
+                Value::Loss(d) if d.0 > 8 => *v = Value::Loss(Dtw(8)),
+                _ => {}
+            }
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    oracle.write(dir.path(), Metric::Dtw, |_| true);
+    let tb = Tablebase::open(marker::English::VARIANT, [dir.path()]).unwrap();
+    let mut contradictions = 0;
+    oracle.each(
+        |board, side, _| match tb.line(&position::<marker::English>(board, side)) {
+            Ok(line) => assert!(line.steps.len() < 200),
+            Err(e) => {
+                assert!(matches!(e, Error::Contradiction { .. }), "{e}");
+                assert_eq!(e.code(), "corrupt");
+                contradictions += 1;
+            }
+        },
+    );
+    assert!(contradictions > 0);
 }
