@@ -99,7 +99,8 @@ pub fn pack(
 }
 
 /// Writes the tables of which `request.from` has the archives, with both sides to move and chunks
-/// for look-ups. What was done is given to `watch`, in order.
+/// for look-ups. What was done is given to `watch`, in order. Takes 2 bits of memory per position, for
+/// both sides to move, of the table in hand and of the smaller ones on which later tables rest.
 ///
 /// # Errors
 /// As [`pack`]; [`Error::MissingTable`] if captures or crownings lead to a material that the archive
