@@ -8,9 +8,11 @@
 //! `libfuzzer/` has the wrappers for cargo-fuzz (CONTRIBUTING.md).
 #![forbid(unsafe_code)]
 
+mod answers;
 mod tables;
 mod text;
 
+pub use answers::answers;
 pub use tables::{directory, sealed_table, table, values};
 pub use text::{clock, fen, file_name, limits, material, variant};
 
@@ -19,6 +21,7 @@ pub type Target = fn(&[u8]);
 
 /// All bodies with their names, which are those of the folders of the corpus.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("answers", answers),
     ("clock", clock),
     ("directory", directory),
     ("fen", fen),

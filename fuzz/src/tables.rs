@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use dambase_probe::Tablebase;
 use dambase_rules::{Position, Variant, marker};
 use dambase_tables::{
-    Codec, DtwArray, Material, Metric, Scratch, Table, Wld, WldArray, WriteOptions, write_dtw,
-    write_wld,
+    Codec, DtwArray, Material, Metric, Scratch, Table, Wld, WldArray, WriteOptions, write_archive,
+    write_dtw, write_wld,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -45,7 +45,7 @@ fn read(table: &Table) {
 }
 
 /// Noise that compresses a little: the same in every run.
-fn noise(i: u64) -> u64 {
+pub(crate) fn noise(i: u64) -> u64 {
     i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) % 1000
 }
 
@@ -91,6 +91,15 @@ static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     options.codec = Codec::Distance;
     write_dtw::<R>(&path, linked.0, &[&linked.1[0], &linked.1[1]], &options).expect("a table");
     seeds.push(std::fs::read(&path).expect("the table"));
+    // Archives, of which one side to move is missing.
+    for k in [1, 5] {
+        let table = Table::from_bytes("seed", seeds[k].clone()).expect("a table");
+        let header = write_archive(&path, &table).expect("an archive");
+        assert!(header.slices.iter().any(|s| s.codec == Codec::Omitted));
+        seeds.push(std::fs::read(&path).expect("the archive"));
+    }
+    // Values under the draw limits, king runs.
+    seeds.extend(crate::answers::tables().map(<[u8]>::to_vec));
     seeds
 });
 
@@ -127,7 +136,7 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
 }
 
 /// Makes all checksums right again, so that what they guard is looked at (docs/format.md).
-fn seal(file: &mut [u8]) -> Option<()> {
+pub(crate) fn seal(file: &mut [u8]) -> Option<()> {
     const HEADER: usize = 512;
     for slice in [128, 312] {
         let codec = *file.get(slice + 84)?;
@@ -183,7 +192,15 @@ fn seal(file: &mut [u8]) -> Option<()> {
             }
         }
     }
-    let sum = xxh3_64(&file[..HEADER - 8]).to_le_bytes();
+    // Lists of needs are the end of the file.
+    let lists = number(file, 112, 8)? as usize;
+    if lists > 0
+        && let Some(start) = file.len().checked_sub(lists)
+    {
+        let sum = xxh3_64(&file[start..]).to_le_bytes();
+        file.get_mut(120..128)?.copy_from_slice(&sum);
+    }
+    let sum = xxh3_64(file.get(..HEADER - 8)?).to_le_bytes();
     file[HEADER - 8..HEADER].copy_from_slice(&sum);
     Some(())
 }
