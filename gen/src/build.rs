@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use dambase_rules::{Ruleset, Variant, WithRuleset};
 use dambase_tables::{
-    DtwArray, Header, Material, Metric, Table, WldArray, WriteOptions, table_path, write_dtw,
-    write_wld,
+    Codec, DtwArray, Header, Material, Metric, Table, WldArray, WriteOptions, table_path,
+    write_dtw, write_wld,
 };
 use rayon::prelude::*;
 
@@ -316,6 +316,10 @@ fn reusable(plan: &Plan, options: &Options, control: &Control) -> Result<Vec<Vec
                 match Table::open_in(&options.dir, plan.variant, step.material, metric)
                     .and_then(|t| t.verify_checksums().map(|()| t.header().clone()))
                 {
+                    Ok(header) if header.slices.iter().any(|s| s.codec == Codec::Omitted) => {
+                        let path = table_path(&options.dir, plan.variant, step.material, metric);
+                        return Err(Error::Archived { path });
+                    }
                     Ok(header) => headers.push(header),
                     Err(dambase_tables::Error::Io { source, .. })
                         if source.kind() == io::ErrorKind::NotFound => {}

@@ -51,6 +51,12 @@ pub enum Error {
     /// A table is there already and cannot be used.
     #[error("a table that is there cannot be used")]
     Unusable(#[source] dambase_tables::Error),
+    /// A table that is there has one side to move only.
+    #[error("{} is part of an archive: it has one side to move only", path.display())]
+    Archived {
+        /// The file.
+        path: PathBuf,
+    },
     /// The system refused something.
     #[error("cannot {action} {}", path.display())]
     Io {

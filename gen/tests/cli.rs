@@ -92,10 +92,15 @@ fn moves_as_json() {
         "--json",
     ]));
     let wanted = serde_json::json!({
-        "fen": "W:W18,K24:B12,K15", "variant": "english",
+        "fen": "W:W18,K24:B12,K15", "variant": "english", "winner": null,
         "moves": [{"move": "18x11", "from": 18, "to": 11, "captures": [15], "promotes": false}]
     });
     assert_eq!(got, [wanted]);
+    let over = json(&mut dambase(&["moves", "poddavki", "W:W:BKa1", "--json"]));
+    assert_eq!(
+        (&over[0]["winner"], &over[0]["moves"]),
+        (&"white".into(), &serde_json::json!([]))
+    );
     let text = run(&mut dambase(&["moves", "russian", "W:Wc3:Bh8"])).0;
     assert!(
         text.contains("c3-d4") && text.contains("2 legal moves"),
@@ -373,7 +378,7 @@ fn wrong_command_lines() {
     fails(
         &mut dambase(&["plan", "english", "--only", "KKKKKKKKKKKKKvK"]),
         2,
-        &["24"],
+        &["KKKKKKKKKKKKKvK", "12"],
     );
     fails(
         &mut dambase(&["plan", "international", "--pieces", "40"]),

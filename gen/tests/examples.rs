@@ -54,9 +54,34 @@ fn of_help(command: &str) -> Vec<String> {
         .collect()
 }
 
+/// The program in the `python` block of docs/usage.md talks to a running `dambase probe`.
+#[test]
+fn the_python_example_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    // Not on every system.
+    if !shell("python3 --version", dir.path()).status.success() {
+        return;
+    }
+    let page = std::fs::read_to_string(root().join("docs/usage.md")).unwrap();
+    let (_, program) = page.split_once("```python\n").unwrap();
+    let (program, _) = program.split_once("```").unwrap();
+    std::fs::write(dir.path().join("ask.py"), program).unwrap();
+    succeeds("dambase build english --pieces 3 --quiet", dir.path());
+    let said = succeeds("python3 ask.py", dir.path());
+    // truth/english.json by way of README: won in 7 plies.
+    assert!(
+        said.starts_with("win 7 ") && said.ends_with("bad-fen\n"),
+        "{said}"
+    );
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 #[test]
 fn examples_run() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let mut pages: Vec<PathBuf> = std::fs::read_dir(root.join("docs"))
         .unwrap()
         .map(|e| e.unwrap().path())

@@ -9,7 +9,7 @@ use dambase_gen::{Control, Error};
 
 use super::failure::{Failure, Outcome, chain};
 use super::output::Output;
-use super::{Code, Directory, selection, size, stop};
+use super::{Code, Directory, count, number, size, stop, there};
 
 const PACK_EXAMPLES: &str = "\
 Examples:
@@ -51,7 +51,7 @@ struct Common {
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     /// Threads that work at the same time [default: one for each processor]
-    #[arg(long, value_name = "T", value_parser = selection::threads)]
+    #[arg(long, value_name = "T", value_parser = number::threads, allow_negative_numbers = true)]
     threads: Option<usize>,
     /// Say nothing but what is wrong
     #[arg(long, short)]
@@ -75,10 +75,9 @@ impl Unpack {
 impl Common {
     fn run(self, verb: &str, work: Work) -> Outcome {
         let variant = self.code.variant;
-        let failed = |e: &Error| {
-            let text = format!("cannot {verb} {variant}: {}", chain(e));
-            Failure::failed(text, help(e))
-        };
+        let cannot = format!("cannot {verb} {variant}");
+        there::tables(&self.directory.dir, variant, &cannot)?;
+        let failed = |e: &Error| Failure::failed(format!("{cannot}: {}", chain(e)), help(e));
         let control = Arc::new(Control::new());
         stop::on_signal(&control)?;
         let threads = self.threads.unwrap_or(0);
@@ -113,15 +112,10 @@ impl Common {
         });
         said?;
         result.map_err(|e| failed(&e))?;
-        if tables == 0 {
-            return Err(Failure::failed(
-                format!("cannot {verb} {variant}: there are no tables of it"),
-                "give the directory with --dir",
-            ));
-        }
         if !self.quiet {
             out.line(format!(
-                "{variant}: {tables} tables, {} -> {}",
+                "{variant}: {}, {} -> {}",
+                count(tables, "table"),
                 size(before),
                 size(after)
             ))?;
@@ -130,7 +124,10 @@ impl Common {
     }
 }
 
-fn help(e: &Error) -> &'static str {
+fn help(e: &Error) -> String {
+    if let Some(help) = there::write_help(e) {
+        return help;
+    }
     match e {
         Error::Interrupted => "run it again; it starts from the beginning",
         Error::SameDirectory { .. } => "give another directory with --to",
@@ -138,4 +135,5 @@ fn help(e: &Error) -> &'static str {
         Error::Counts(_) => "the archive does not belong together: get or make it again",
         _ => "run dambase info on the directory, and get or build again what is damaged",
     }
+    .to_owned()
 }

@@ -12,7 +12,7 @@ use super::failure::{Failure, Outcome};
 use super::output::Output;
 use super::progress::Progress;
 use super::selection::Selection;
-use super::{Code, Directory, grouped, resources, size, stop};
+use super::{Code, Directory, count, grouped, resources, size, stop};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +35,7 @@ pub(super) struct Build {
     #[command(flatten)]
     directory: Directory,
     /// Memory that may be taken, for example 8GiB [default: what is available]
-    #[arg(long, value_name = "SIZE", value_parser = resources::amount)]
+    #[arg(long, value_name = "SIZE", value_parser = resources::amount, allow_hyphen_values = true)]
     memory: Option<u64>,
     /// How positions are solved; the tables are the same. Distances are always solved one by one; for
     /// positions with king runs and for dtz tables this has no effect, they have solvers of their own
@@ -111,9 +111,9 @@ impl Build {
         let mut out = Output::new();
         if let (Some(limits), Some(summary)) = (limits, summary) {
             out.line(format!(
-                "{}: {} materials under the draw limits {limits} ({} built, {} were there), {}",
+                "{}: {} under the draw limits {limits} ({} built, {} were there), {}",
                 plan.variant,
-                plan.steps.len(),
+                count(plan.steps.len() as u64, "material"),
                 summary.built,
                 summary.reused,
                 size(summary.bytes)
@@ -140,9 +140,9 @@ fn say(progress: &Progress, event: &Event) {
             work,
         } => {
             progress.total(*work);
-            let positions = grouped(*positions);
+            let (materials, positions) = (count(*missing as u64, "material"), grouped(*positions));
             progress.line(format!(
-                "{missing} materials to build ({positions} positions), {reused} are there"
+                "{materials} to build ({positions} positions), {reused} there already"
             ));
         }
         Event::Reading { material } => progress.task(format!("reading {material}")),
@@ -173,9 +173,9 @@ fn finish(plan: &Plan, options: &Options, summary: &Summary) -> Outcome {
     let dir = options.dir.join(plan.variant.name());
     let mut out = Output::new();
     out.line(format!(
-        "{}: {} materials complete in {} ({} built, {} were there), {}",
+        "{}: {} complete in {} ({} built, {} were there), {}",
         plan.variant,
-        plan.steps.len(),
+        count(plan.steps.len() as u64, "material"),
         dir.display(),
         summary.built,
         summary.reused,
@@ -214,6 +214,11 @@ fn failure(plan: &Plan, options: &Options, e: Error) -> Failure {
             "remove the file to have it built anew, or run with --rebuild to replace all tables"
                 .to_owned(),
         ),
+        Error::Archived { .. } => failed(format!(
+            "make tables of the archive with dambase unpack {variant} --dir {} --to ANOTHER, or choose \
+             another --dir",
+            options.dir.display()
+        )),
         Error::OtherRun { king_run, .. } => failed(
             if *king_run {
                 "leave out --no-king-run to go on with the tables that are there, choose another \

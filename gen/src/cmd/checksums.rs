@@ -2,17 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
-use dambase_gen::verify::Listing;
 use dambase_rules::Variant;
 use dambase_tables::table_path;
 use sha2::{Digest, Sha256};
 
-use super::failure::{Failure, Outcome, chain};
+use super::failure::{Failure, Outcome};
 use super::output::Output;
-use super::{Directory, VariantParser};
+use super::{Directory, VariantParser, there};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,17 +45,22 @@ impl Checksums {
             None => Variant::ALL.iter().filter(there).copied().collect(),
         };
         if variants.is_empty() {
-            return Err(Failure::failed(
-                format!("no tables in {}", dir.display()),
-                "give the directory with --dir",
-            ));
+            let help = match there::above(dir) {
+                Some(up) => format!("give the directory above: --dir {}", up.display()),
+                None => {
+                    "give the directory that has those of the codes in it with --dir".to_owned()
+                }
+            };
+            let message = format!(
+                "cannot list checksums: there are no tables in {}",
+                dir.display()
+            );
+            return Err(Failure::failed(message, help));
         }
         let mut out = Output::new();
         for variant in variants {
-            let listing = Listing::read(dir, variant).map_err(|e| {
-                let help = format!("give the directory with --dir, or run dambase build {variant}");
-                Failure::failed(chain(&e), help)
-            })?;
+            let cannot = format!("cannot list the checksums of {variant}");
+            let listing = there::tables(dir, variant, &cannot)?;
             for (&material, metrics) in &listing.tables {
                 for &metric in metrics {
                     let path = table_path(dir, variant, material, metric);
@@ -64,7 +68,7 @@ impl Checksums {
                         let message = format!("cannot read {}: {e}", path.display());
                         Failure::failed(message, "check that the file can be read")
                     })?;
-                    let name: PathBuf = table_path(Path::new(""), variant, material, metric);
+                    let name = there::name(variant, material, metric);
                     // Both programs want slashes on every system.
                     let name = name.to_string_lossy().replace('\\', "/");
                     out.line(format!("{sum}  {name}"))?;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use dambase_rules::Variant;
 use dambase_tables::{Header, SliceHeader, Table};
 use serde::Serialize;
 
@@ -10,7 +11,7 @@ use super::failure::{Failure, Outcome, chain};
 use super::json::NoRunsJson;
 use super::output::Output;
 use super::position::plies;
-use super::{grouped, size};
+use super::{count, grouped, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -132,6 +133,15 @@ impl Info {
     pub(super) fn run(self) -> Outcome {
         let mut out = Output::new();
         let files = files(&self.path)?;
+        if files.is_empty() {
+            return Err(Failure::failed(
+                format!(
+                    "cannot show tables: there are none in {}",
+                    self.path.display()
+                ),
+                "give a table, or a directory in which dambase build has written",
+            ));
+        }
         if let [file] = files.as_slice()
             && self.path.is_file()
         {
@@ -155,7 +165,7 @@ impl Info {
         }
         let (mut sum, mut faults) = (Sum::default(), 0_u64);
         for file in &files {
-            match Table::open(file) {
+            match open_in_place(file) {
                 Ok(table) => {
                     let h = table.header();
                     sum.tables += 1;
@@ -164,7 +174,7 @@ impl Info {
                     if self.json {
                         out.json(&TableJson::new(file, h))?;
                     } else {
-                        row(h, &mut out)?;
+                        row(file, h, &mut out)?;
                     }
                 }
                 Err(e) => {
@@ -185,20 +195,21 @@ impl Info {
         if !self.json {
             let bits = sum.bytes as f64 * 8.0 / sum.positions.max(1) as f64;
             out.line(format!(
-                "{} tables, {}, {} stored values, {bits:.3} bits each",
-                grouped(sum.tables),
+                "{}, {}, {}, {bits:.3} bits each",
+                count(sum.tables, "table"),
                 size(sum.bytes),
-                grouped(sum.positions)
+                count(sum.positions, "stored value")
             ))?;
         }
         out.flush()?;
         if faults > 0 {
             return Err(Failure::failed(
                 format!(
-                    "cannot read {faults} of the files in {}",
+                    "cannot use {} in {}",
+                    count(faults, "file"),
                     self.path.display()
                 ),
-                "run dambase verify for the whole picture",
+                "dambase verify names everything that is wrong with the tables of a code",
             ));
         }
         Ok(())
@@ -238,8 +249,29 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn row(h: &Header, out: &mut Output) -> Outcome {
-    let name = format!("{}/{}.{}", h.variant, h.material, h.metric);
+/// Opens a table that must be what its name and its directory say.
+fn open_in_place(file: &Path) -> Result<Table, dambase_tables::Error> {
+    let directory = file.parent().and_then(Path::file_name);
+    let variant = Variant::ALL
+        .iter()
+        .find(|v| directory.is_some_and(|d| d == v.name()));
+    let named = dambase_tables::format::parse_name(file);
+    match (variant, named, file.parent().and_then(Path::parent)) {
+        (Some(&variant), Some((material, metric)), Some(dir)) if material.is_canonical() => {
+            Table::open_in(dir, variant, material, metric)
+        }
+        _ => Table::open(file),
+    }
+}
+
+/// A table in one line, with the name of its file and of its directory.
+fn row(file: &Path, h: &Header, out: &mut Output) -> Outcome {
+    let directory = file.parent().and_then(Path::file_name);
+    let name = match directory.map(Path::new) {
+        Some(d) => d.join(file.file_name().unwrap_or_default()),
+        None => file.to_owned(),
+    };
+    let name = name.display().to_string();
     let codecs: Vec<_> = h.slices.iter().map(|s| s.codec.name()).collect();
     out.line(format!(
         "{name:<30} {:>18} {:>12} {:>9.3}  {}",
@@ -303,9 +335,12 @@ fn one(path: &Path, h: &Header, out: &mut Output) -> Outcome {
         field(
             "",
             format!(
-                "{} blocks of {} positions, {}, {}, {:.3} bits per position",
-                grouped(s.block_count()),
-                s.block_positions,
+                "{}{}, {}, {:.3} bits per position",
+                // Only some codecs have blocks.
+                match s.block_count() {
+                    0 => String::new(),
+                    n => format!("{} of {} positions, ", count(n, "block"), s.block_positions),
+                },
                 s.codec.name(),
                 size(s.bytes()),
                 s.bits_per_position()

@@ -9,7 +9,7 @@ use super::failure::{Failure, Outcome, chain};
 use super::json::{ErrorJson, MoveJson, RuleJson};
 use super::output::Output;
 use super::position::{self, CLOCK_HELP, describe, plies, ruled, verdict};
-use super::{Code, Directories, table_help};
+use super::{Code, Directories};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,7 +95,7 @@ impl LineCommand {
             Err(e) => {
                 return Err(Failure::failed(
                     format!("cannot play \"{}\": {}", self.fen, chain(&e)),
-                    table_help(&e),
+                    self.directories.help(&e),
                 ));
             }
         };
@@ -211,7 +211,9 @@ impl LineCommand {
             .and_then(|v| Ok((v, tables.line_by_rule(p, clocks)?)));
         let (here, line) = match found {
             Ok(found) => found,
-            Err(e) => return self.refuse(&mut out, chain(&e), e.code(), table_help(&e), 1),
+            Err(e) => {
+                return self.refuse(&mut out, chain(&e), e.code(), &self.directories.help(&e), 1);
+            }
         };
         let steps = line.steps.iter().map(|s| {
             let moves = s.position.legal_moves();

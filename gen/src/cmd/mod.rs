@@ -1,6 +1,7 @@
 //! The command line: one module for each subcommand, and what they share.
 
 mod archive;
+mod board;
 mod build;
 mod checksums;
 mod completions;
@@ -9,6 +10,7 @@ mod info;
 mod json;
 mod line;
 mod moves;
+mod number;
 mod output;
 mod perft;
 mod plan;
@@ -19,6 +21,7 @@ mod resources;
 mod selection;
 mod stats;
 mod stop;
+mod there;
 mod variants;
 mod verify;
 
@@ -31,12 +34,21 @@ use dambase_rules::Variant;
 
 use failure::{Failure, Outcome};
 
-/// Perfect endgame databases for fourteen codes of draughts.
+const ABOUT: &str = "\
+A position is written W:W18,K24:B12: who is to move, then the pieces of White and of Black, kings
+with K. Squares are numbered row by row from the top left as White sees the board (dambase board
+CODE shows them); on 8x8 boards a1 to h8 are understood too. A material like KKMvKM is named by
+White's kings and men, v, and Black's.
+
+Exit codes: 0 all went well; 1 something failed, such as a table that is missing or damaged; 2 the
+command line or a position on it is wrong.";
+
+/// Perfect endgame databases for fourteen codes of draughts
 ///
 /// Distances are in plies: one ply is one move of one side. Values (win, loss, draw) are for the
 /// side to move; endless play is a draw.
 #[derive(Debug, Parser)]
-#[command(name = "dambase", version, about, max_term_width = 100)]
+#[command(name = "dambase", version, max_term_width = 100, after_long_help = ABOUT)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -49,6 +61,7 @@ enum Command {
     Probe(probe::Probe),
     Line(line::LineCommand),
     Moves(moves::Moves),
+    Board(board::BoardCommand),
     Perft(perft::Perft),
     Stats(stats::Stats),
     Verify(verify::Verify),
@@ -68,6 +81,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Probe(c) => c.run(),
         Command::Line(c) => c.run(),
         Command::Moves(c) => c.run(),
+        Command::Board(c) => c.run(),
         Command::Perft(c) => c.run(),
         Command::Stats(c) => c.run(),
         Command::Verify(c) => c.run(),
@@ -112,29 +126,38 @@ impl Directories {
         Tablebase::open(variant, &self.dir).map_err(|e| {
             Failure::failed(
                 failure::chain(&e),
-                format!("give the directory with --dir, or run dambase build {variant}"),
+                format!(
+                    "give the directory that has {variant}/ in it with --dir, or run dambase build \
+                     {variant}"
+                ),
             )
         })
     }
-}
 
-/// What to do about a look-up that failed.
-fn table_help(e: &dambase_probe::Error) -> &'static str {
-    use dambase_probe::Error;
-    match e {
-        Error::MissingTable { .. } => {
-            "build it with dambase build, or add the directory that has it with --dir"
+    /// What to do about a look-up that failed.
+    fn help(&self, e: &dambase_probe::Error) -> String {
+        use dambase_probe::Error;
+        match e {
+            Error::MissingTable {
+                variant,
+                material,
+                metric,
+                ..
+            } => there::missing_help(&self.dir, *variant, *material, *metric),
+            Error::Table(e) => match **e {
+                dambase_tables::Error::NotStored { .. } => {
+                    "an archive answers nothing: make tables of it with dambase unpack".to_owned()
+                }
+                _ => "dambase verify names everything that is wrong with the tables".to_owned(),
+            },
+            Error::RunNotCovered { .. } => "ask for the position without its king run, or build \
+                                            tables that know it in another directory"
+                .to_owned(),
+            Error::WithoutRun { .. } => "remove the tables without king run and build them again, \
+                                         or keep them in another directory"
+                .to_owned(),
+            _ => "dambase verify names everything that is wrong with the tables".to_owned(),
         }
-        Error::Table(_) => "remove the damaged table and build it again",
-        Error::RunNotCovered { .. } => {
-            "ask for the position without its king run, or build tables that know it in another \
-             directory"
-        }
-        Error::WithoutRun { .. } => {
-            "remove the tables without king run and build them again, or keep them in another \
-             directory"
-        }
-        _ => "run dambase verify on the tables",
     }
 }
 
@@ -175,6 +198,13 @@ fn grouped(n: impl Into<u128>) -> String {
         text.push(c);
     }
     text
+}
+
+/// So many things, for people: "1 table", "2 tables".
+fn count(n: impl Into<u128>, what: &str) -> String {
+    let n = n.into();
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(n))
 }
 
 /// A number of bytes for people.

@@ -1,12 +1,13 @@
 //! `dambase moves`: the legal moves of a position, without tables.
 
 use clap::Args;
+use dambase_rules::Side;
 use serde::Serialize;
 
 use super::failure::Outcome;
 use super::json::MoveJson;
 use super::output::Output;
-use super::{Code, position};
+use super::{Code, count, position};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +34,8 @@ pub(super) struct Moves {
 struct MovesJson {
     fen: String,
     variant: &'static str,
+    /// Who has won, if the game is over.
+    winner: Option<&'static str>,
     moves: Vec<MoveJson>,
 }
 
@@ -50,6 +53,7 @@ impl Moves {
             out.json(&MovesJson {
                 fen: p.fen(),
                 variant: p.variant().name(),
+                winner: p.winner().map(Side::name),
                 moves,
             })?;
         } else {
@@ -57,9 +61,8 @@ impl Moves {
             match p.winner() {
                 Some(winner) => out.line(format!("the game is over: {} has won", winner.name()))?,
                 None => {
-                    let (n, side) = (moves.len(), p.side().name());
-                    let s = if n == 1 { "" } else { "s" };
-                    out.line(format!("{side} to move has {n} legal move{s}"))?;
+                    let legal = count(moves.len() as u64, "legal move");
+                    out.line(format!("{} to move has {legal}", p.side().name()))?;
                 }
             }
             for m in &moves {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::failure::Outcome;
 use super::json::MoveJson;
 use super::output::Output;
-use super::{Code, grouped, position};
+use super::{Code, grouped, number, position};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +24,7 @@ pub(super) struct Perft {
     #[command(flatten)]
     code: Code,
     /// Length of the sequences in plies
-    #[arg(value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(value_parser = number::depth, allow_negative_numbers = true)]
     depth: u32,
     /// Start from this position instead of the start position
     #[arg(long, value_name = "FEN")]

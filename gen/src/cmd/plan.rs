@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::failure::{Failure, Outcome};
 use super::output::Output;
 use super::selection::Selection;
-use super::{Code, grouped, size};
+use super::{Code, count, grouped, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -126,9 +126,9 @@ fn text(plan: &Plan, out: &mut Output) -> Result<(), Failure> {
         out.line(line(s, width))?;
     }
     out.line(format!(
-        "{} materials, {} positions{}, metrics {}; about {} of memory, {} of disk and {}",
-        plan.steps.len(),
-        grouped(plan.positions()),
+        "{}, {}{}, metrics {}; about {} of memory, {} of disk and {}",
+        count(plan.steps.len() as u64, "material"),
+        count(plan.positions(), "position"),
         if plan.king_run {
             " with their king runs"
         } else {

@@ -1,16 +1,48 @@
 //! Positions given on the command line, and how moves are shown.
 
 use dambase_probe::Verdict;
-use dambase_rules::{ClockRun, Position, Variant};
+use dambase_rules::{ClockRun, Error, IllegalPosition, Position, Variant};
 use dambase_tables::{RuleValue, Wld};
 
 use super::failure::Failure;
 use super::json::{ErrorJson, MoveJson};
 use super::output::Output;
 
-/// What to do about a position that was not understood.
-pub(super) const FEN_HELP: &str = "a position is written like \"W:W18,K24:B12\": side to move, then the pieces of White and of \
-     Black, kings with K";
+/// What to do about a position that was not understood, or that cannot be.
+pub(super) fn fen_help(variant: Variant, e: &Error) -> String {
+    let rules = variant.rules();
+    match e {
+        Error::Position(IllegalPosition::RunUnknown { .. }) => {
+            "leave out the field that begins with R".to_owned()
+        }
+        Error::Position(
+            IllegalPosition::RunWithoutKing { .. } | IllegalPosition::RunLength { .. },
+        ) => {
+            "a king run is written like :RW18.3, White's king on 18 having made 3 quiet moves in a \
+              row"
+            .to_owned()
+        }
+        Error::Position(_) => {
+            format!("correct the position; dambase board {variant} shows the squares of {variant}")
+        }
+        _ => {
+            let run = if rules.king_run.is_some() {
+                ", then king runs if there are any (:RW18.3)"
+            } else {
+                ""
+            };
+            let letters = if rules.geometry.side() == 8 {
+                "; c3 or a number for a square"
+            } else {
+                ""
+            };
+            format!(
+                "a position is written like \"W:W18,K24:B12\": side to move, then the pieces of White and \
+                 of Black, kings with K{letters}{run}"
+            )
+        }
+    }
+}
 
 /// What to do about a clock that cannot be used.
 pub(super) const CLOCK_HELP: &str = "\"dambase variants\" lists the draw limits; give the plies that have run, of both sides together";
@@ -34,7 +66,8 @@ pub(super) fn parse(
                 .and_then(|()| out.flush());
             said.err().unwrap_or(Failure::Said(2))
         } else {
-            Failure::usage(format!("cannot read the position \"{fen}\": {e}"), FEN_HELP)
+            let help = fen_help(variant, &e);
+            Failure::usage(format!("cannot read the position \"{fen}\": {e}"), help)
         }
     })
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::failure::{Failure, Outcome, chain};
 use super::json::{ErrorJson, MoveJson, RuleJson, need};
 use super::output::Output;
-use super::position::{self, CLOCK_HELP, FEN_HELP, describe, ruled};
+use super::position::{self, CLOCK_HELP, describe, ruled};
 use super::{Code, Directories};
 
 const EXAMPLES: &str = "\
@@ -131,7 +131,8 @@ impl Probe {
         let p = match tables.position(fen) {
             Ok(p) => p,
             Err(e) => {
-                self.fault(fen, e.to_string(), e.code(), FEN_HELP, out)?;
+                let help = position::fen_help(self.code.variant, &e);
+                self.fault(fen, e.to_string(), e.code(), &help, out)?;
                 return Ok(2);
             }
         };
@@ -150,7 +151,7 @@ impl Probe {
         let (outcome, rule, moves) = match answer {
             Ok(answer) => answer,
             Err(e) => {
-                self.fault(fen, chain(&e), e.code(), super::table_help(&e), out)?;
+                self.fault(fen, chain(&e), e.code(), &self.directories.help(&e), out)?;
                 return Ok(1);
             }
         };

@@ -6,6 +6,7 @@ use dambase_rules::{LimitSet, Variant};
 use dambase_tables::{Material, Metric};
 
 use super::failure::Failure;
+use super::number;
 
 /// Pieces on the board unless `--pieces` or `--only` say otherwise.
 const DEFAULT_PIECES: u8 = 4;
@@ -14,7 +15,7 @@ const DEFAULT_PIECES: u8 = 4;
 #[derive(Clone, Debug, Args)]
 pub(super) struct Selection {
     /// All materials of 2 to N pieces, both sides together [default: 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..))]
+    #[arg(long, value_name = "N", value_parser = number::pieces, allow_negative_numbers = true)]
     pieces: Option<u8>,
     /// What to store: wld (win, loss or draw), dtw (plies to the end of the game), dtz (value under
     /// the draw limits, with the plies of the clock that are needed; wld or dtw tables are built
@@ -40,7 +41,7 @@ pub(super) struct Selection {
     #[arg(long)]
     no_king_run: bool,
     /// Threads that work at the same time [default: one for each processor]
-    #[arg(long, value_name = "T", value_parser = threads)]
+    #[arg(long, value_name = "T", value_parser = number::threads, allow_negative_numbers = true)]
     threads: Option<usize>,
 }
 
@@ -51,14 +52,6 @@ fn metric(s: &str) -> Result<Metric, String> {
 /// A material with pieces of both sides.
 pub(super) fn material(s: &str) -> Result<Material, String> {
     s.parse().map_err(|e| format!("{e}"))
-}
-
-/// A number of threads.
-pub(super) fn threads(s: &str) -> Result<usize, String> {
-    match s.parse() {
-        Ok(n @ 1..=1024) => Ok(n),
-        _ => Err("give a number from 1 to 1024".to_owned()),
-    }
 }
 
 impl Selection {
@@ -78,7 +71,7 @@ impl Selection {
         let limits = match &self.limits {
             Some(names) => LimitSet::parse(variant, names).map_err(|e| {
                 Failure::usage(
-                    format!("cannot use --limits {names}: {e}"),
+                    format!("cannot use --limits \"{names}\": {e}"),
                     "give names separated by commas, no-NAME to switch one off",
                 )
             })?,
@@ -107,14 +100,24 @@ impl Selection {
                 format!("give at most {most} with --pieces"),
             )
         };
+        if self.limits.is_some() && !self.under_limits() {
+            return Err(Failure::usage(
+                "cannot use --limits: no tables under the draw limits are asked for",
+                "add dtz to --metric, for example --metric wld,dtw,dtz, or leave out --limits",
+            ));
+        }
         if let Some(n) = self.pieces
             && n > most
         {
             return Err(too_many(n));
         }
         for &m in &self.only {
-            if m.kings[0] + m.men[0] > most / 2 || m.kings[1] + m.men[1] > most / 2 {
-                return Err(too_many(m.pieces()));
+            let each = most / 2;
+            if m.kings[0] + m.men[0] > each || m.kings[1] + m.men[1] > each {
+                return Err(Failure::usage(
+                    format!("cannot plan {m}: a side of {variant} has {each} pieces at the start"),
+                    format!("give materials of at most {each} pieces a side"),
+                ));
             }
             if !occurs(variant, m) {
                 return Err(Failure::usage(
@@ -144,7 +147,7 @@ impl Selection {
         plan.map_err(|e| {
             Failure::usage(
                 format!("cannot plan the tables of {variant}: {e}"),
-                "give fewer pieces with --pieces",
+                "give fewer pieces with --pieces or --only",
             )
         })
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
-use dambase_gen::verify::Listing;
 use dambase_rules::limits::Clock;
 use dambase_rules::{LimitSet, Position, Side, Variant};
 use dambase_tables::{Header, Material, Metric, RunIndex, SliceStats, Table};
@@ -13,7 +12,7 @@ use serde::Serialize;
 use super::failure::{Failure, Outcome, chain};
 use super::json::NoRunsJson;
 use super::output::Output;
-use super::{Code, Directory, grouped};
+use super::{Code, Directory, grouped, there};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,9 +22,10 @@ Examples:
 /// Show the counts of every material and side to move that has a table
 ///
 /// Wins and losses are for the side to move; captures are the positions in which it must capture.
-/// Distances are in plies. Where the king run is part of the positions every state of the runs counts;
-/// those without a pending run are counted once more by themselves. Mirrored materials are listed too. The numbers come from the headers,
-/// which `dambase verify` checks.
+/// Distances are in plies, and the position is one of those with the longest win. Where the king run
+/// is part of the positions every state of the runs counts; those without a pending run are counted
+/// once more by themselves. Mirrored materials are listed too. The numbers come from the headers, which
+/// `dambase verify` checks.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Stats {
@@ -78,12 +78,8 @@ impl Stats {
     pub(super) fn run(self) -> Outcome {
         let variant = self.code.variant;
         let dir = &self.directory.dir;
-        let listing = Listing::read(dir, variant).map_err(|e| {
-            Failure::failed(
-                format!("cannot count the tables of {variant}: {}", chain(&e)),
-                format!("give the directory with --dir, or run dambase build {variant}"),
-            )
-        })?;
+        let cannot = format!("cannot count the tables of {variant}");
+        let listing = there::tables(dir, variant, &cannot)?;
         let mut rows = BTreeMap::new();
         let king_run = listing.king_run(dir, variant);
         for (&material, metrics) in &listing.tables {
@@ -109,15 +105,6 @@ impl Stats {
                 rows.entry(m)
                     .or_insert_with(|| (header.clone(), rule.clone()));
             }
-        }
-        if rows.is_empty() {
-            return Err(Failure::failed(
-                format!(
-                    "cannot count the tables of {variant}: there are none in {}",
-                    dir.display()
-                ),
-                format!("run dambase build {variant}"),
-            ));
         }
         let mut out = Output::new();
         if !self.json {

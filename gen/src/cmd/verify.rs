@@ -10,7 +10,7 @@ use dambase_tables::Material;
 use super::failure::{Failure, Outcome, chain};
 use super::output::Output;
 use super::progress::Progress;
-use super::{Code, Directory, grouped, resources, selection, stop};
+use super::{Code, Directory, count, grouped, number, resources, selection, stop, there};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,10 +36,10 @@ pub(super) struct Verify {
     #[arg(long)]
     quick: bool,
     /// Threads that work at the same time [default: one for each processor]
-    #[arg(long, value_name = "T", value_parser = selection::threads)]
+    #[arg(long, value_name = "T", value_parser = number::threads, allow_negative_numbers = true)]
     threads: Option<usize>,
     /// Memory that may be taken, for example 8GiB [default: what is available]
-    #[arg(long, value_name = "SIZE", value_parser = resources::amount)]
+    #[arg(long, value_name = "SIZE", value_parser = resources::amount, allow_hyphen_values = true)]
     memory: Option<u64>,
     /// Say nothing but what is wrong
     #[arg(long, short)]
@@ -49,6 +49,8 @@ pub(super) struct Verify {
 impl Verify {
     pub(super) fn run(self) -> Outcome {
         let variant = self.code.variant;
+        let cannot = format!("cannot verify {variant}");
+        there::tables(&self.directory.dir, variant, &cannot)?;
         let control = Arc::new(Control::new());
         stop::on_signal(&control)?;
         let request = Request {
@@ -88,16 +90,16 @@ impl Verify {
         said?;
         let summary = result.map_err(|e| failed(&e))?;
         let what = format!(
-            "{} tables proved, {} positions looked at, {} faults",
-            grouped(summary.proved),
-            grouped(summary.positions),
-            grouped(summary.faults)
+            "{} proved, {} looked at, {}",
+            count(summary.proved, "table"),
+            count(summary.positions, "position"),
+            count(summary.faults, "fault")
         );
         if summary.faults > 0 {
             out.flush()?;
             return Err(Failure::failed(
                 format!("cannot vouch for {variant}: {what}"),
-                "remove the tables that are wrong and build them again",
+                "remove the files that are wrong, and build or copy them and what is missing again",
             ));
         }
         if !self.quiet {
@@ -110,7 +112,13 @@ impl Verify {
 fn say(finding: &Finding, quiet: bool, progress: &Progress, out: &mut Output) -> Outcome {
     match finding {
         Finding::Fault { path, what } => {
-            out.line(format!("fault: {}: {what}", path.display()))?;
+            let path = path.display().to_string();
+            // Errors of tables name the file themselves.
+            if what.contains(&path) {
+                out.line(format!("fault: {what}"))?;
+            } else {
+                out.line(format!("fault: {path}: {what}"))?;
+            }
             out.flush()
         }
         Finding::Note { path, what } if !quiet => {
@@ -139,7 +147,12 @@ fn say(finding: &Finding, quiet: bool, progress: &Progress, out: &mut Output) ->
 }
 
 fn failure(variant: &str, e: &Error) -> Failure {
-    let text = format!("cannot verify {variant}: {}", chain(e));
+    let why = match e {
+        // What it says of builds is not so here.
+        Error::Interrupted => "stopped".to_owned(),
+        _ => chain(e),
+    };
+    let text = format!("cannot verify {variant}: {why}");
     Failure::failed(
         text,
         match e {

@@ -200,9 +200,18 @@ impl Run<'_> {
     }
 
     /// Names the tables that are missing where a number of pieces seems to be meant to be complete,
-    /// which is where at least three quarters of its tables are there.
+    /// which is where at least three quarters of its tables are there; and those that were asked for.
     fn absent(&mut self, listing: &Listing, proving: &[Material]) {
         if !self.request.only.is_empty() {
+            let only = self.request.only.iter().map(Material::canonical);
+            for m in only.collect::<BTreeSet<_>>() {
+                if !listing.tables.contains_key(&m) {
+                    self.fault(
+                        self.path(m, Metric::Wld),
+                        format!("no table of {m} is there"),
+                    );
+                }
+            }
             return;
         }
         let mut counts: BTreeMap<(u8, Metric), usize> = BTreeMap::new();
