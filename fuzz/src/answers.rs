@@ -8,7 +8,7 @@ use dambase_probe::Tablebase;
 use dambase_rules::{Board, Clocks, LimitSet, Position, Ruleset, Run, Side, Variant, marker};
 use dambase_tables::needs::{Need, NeedsArray, NeedsList, NeedsNumbers};
 use dambase_tables::{
-    DtwArray, DtzArray, Material, Metric, RuleValue, RunIndex, Wld, WldArray, WriteOptions,
+    Codec, DtwArray, DtzArray, Material, Metric, RuleValue, RunIndex, Wld, WldArray, WriteOptions,
     table_path, write_dtw, write_dtz, write_needs, write_wld,
 };
 
@@ -75,6 +75,14 @@ fn write<R: Ruleset>(path: &Path, material: Material, metric: Metric, limits: &L
     let n = index.positions();
     let sides = material.sides();
     let options = WriteOptions {
+        // The codecs in chunks take long to write; one material has them.
+        codec: if material == Material::new(1, 0, 0, 1) {
+            Codec::Context
+        } else {
+            Codec::Zstd
+        },
+        level: 3,
+        dictionary: false,
         king_run: scope.is_some(),
         limits_hash: if metric == Metric::Dtz {
             limits.hash()

@@ -34,8 +34,8 @@ fn change(data: &[u8], numbers: &mut Numbers) -> Vec<u8> {
     data
 }
 
-#[test]
-fn corpus_and_changed_copies() {
+/// Runs every body on the corpus, on every shorter piece of it and on changed copies.
+fn replay(copies: u64, seed: u64) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     for (name, target) in TARGETS {
         let mut files: Vec<_> = std::fs::read_dir(corpus.join(name))
@@ -44,19 +44,32 @@ fn corpus_and_changed_copies() {
             .collect();
         files.sort();
         assert!(!files.is_empty(), "{name} has no corpus");
+        let (mut numbers, mut inputs) = (Numbers(seed), 0);
         for file in files {
             let data = std::fs::read(&file).unwrap();
             target(&data);
-            let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-            for _ in 0..COPIES {
+            for _ in 0..copies {
                 target(&change(&data, &mut numbers));
             }
             // Cut anywhere.
             for length in 0..data.len().min(600) {
                 target(&data[..length]);
             }
+            inputs += 1 + copies + data.len().min(600) as u64;
         }
+        println!("{name}: {inputs} inputs");
     }
+}
+
+#[test]
+fn corpus_and_changed_copies() {
+    replay(COPIES, 0x9e37_79b9_7f4a_7c15);
+}
+
+#[test]
+#[ignore = "slow: cargo test -p dambase-fuzz -- --ignored --nocapture"]
+fn corpus_and_many_changed_copies() {
+    replay(20 * COPIES, 0xbf58_476d_1ce4_e5b9);
 }
 
 #[test]
