@@ -5,21 +5,26 @@ use dambase_gen::{Control, Solved, Store, scalar, setwise};
 use dambase_rules::{Board, Position, Run, Side, Variant};
 use dambase_tables::{Index, Material, Metric, Wld, canonical};
 
-/// Solves all materials of up to `pieces` pieces with both solvers and compares every value.
+/// Solves all materials of up to `pieces` pieces with both solvers and compares every value and
+/// distance.
 fn compare(variant: Variant, pieces: u8) {
     let mut store = Store::new();
     let ctl = Control::new();
     for n in 2..=pieces {
         for material in Material::canonical_with(n) {
-            let wanted = scalar::solve_variant(variant, material, &store, false, &ctl).unwrap();
-            let got = setwise::solve_variant(variant, material, &store, false, &ctl).unwrap();
-            assert_equal(variant, &got, &wanted);
+            let wanted = scalar::solve_variant(variant, material, &store, true, &ctl).unwrap();
+            for distances in [false, true] {
+                let got = setwise::solve_variant(variant, material, &store, distances, &ctl);
+                let got = got.unwrap();
+                assert_eq!(got.dtw.is_some(), distances);
+                assert_equal(variant, &got, &wanted);
+            }
             store.insert(wanted);
         }
     }
 }
 
-/// Compares every value.
+/// Compares every value, and every distance that `got` has.
 fn assert_equal(variant: Variant, got: &Solved, wanted: &Solved) {
     let material = wanted.material;
     assert_eq!(got.material, wanted.material);
@@ -33,6 +38,22 @@ fn assert_equal(variant: Variant, got: &Solved, wanted: &Solved) {
         if let Some(i) = (0..got.len()).find(differ) {
             panic!(
                 "{variant} {material} {side:?}: {wrong} of {} differ, first {i} ({:?}): {} for {}",
+                got.len(),
+                index.board(i),
+                got.get(i),
+                wanted.get(i),
+            );
+        }
+    }
+    let distances = got.dtw.iter().flatten();
+    for (s, (got, wanted)) in distances.zip(wanted.dtw.iter().flatten()).enumerate() {
+        let side = material.sides()[s];
+        assert_eq!(got.len(), wanted.len());
+        let differ = |&i: &u64| got.get(i) != wanted.get(i);
+        if let Some(i) = (0..got.len()).find(differ) {
+            panic!(
+                "{variant} {material} {side:?}: {} of {} differ, first {i} ({:?}): {:?} for {:?}",
+                (0..got.len()).filter(differ).count(),
                 got.len(),
                 index.board(i),
                 got.get(i),

@@ -1,14 +1,14 @@
 //! Scalar against set-wise solving, one table of figures.
 //!
-//! `cargo run --release -p dambase-benches --bin solve -- [variant] [MATERIAL,...]`
+//! `cargo run --release -p dambase-benches --bin solve -- [variant] [MATERIAL,...] [dtw]`; with `dtw` both
+//! find distances.
 //!
 //! One thread. Both solvers run in turns in the same process on the same children, so that the
 //! ratio holds on a busy machine. On Linux the times are those of the processor, elsewhere those of
 //! the clock; of all runs the median is shown. What a material needs is solved first and not counted.
 
-use std::collections::BTreeSet;
-
 use dambase_benches::processor_time as now;
+use dambase_gen::plan::children;
 use dambase_gen::{Control, Error, Store, scalar, setwise};
 use dambase_rules::Variant;
 use dambase_tables::{Index, Material};
@@ -40,25 +40,18 @@ const GOALS: &[(Variant, &str)] = &[
     (Variant::Greek, "KKvK,KKMvK"),
 ];
 
-fn bench(variant: Variant, materials: &[Material]) -> Result<(), Error> {
+fn bench(variant: Variant, materials: &[Material], distances: bool) -> Result<(), Error> {
     let mut store = Store::new();
     let ctl = Control::new();
     for &material in materials {
-        let mut needed = BTreeSet::new();
-        children(material, &mut needed);
-        for m in needed {
-            if store.get(m).is_none() {
-                let solved = setwise::solve_variant(variant, m, &store, false, &ctl)?;
-                store.insert(solved);
-            }
-        }
+        solve_children(variant, material, &mut store, distances, &ctl)?;
         let (mut slow, mut fast) = (Vec::new(), Vec::new());
         for _ in 0..RUNS {
             let start = now();
-            let got = setwise::solve_variant(variant, material, &store, false, &ctl)?;
+            let got = setwise::solve_variant(variant, material, &store, distances, &ctl)?;
             fast.push((now() - start).as_secs_f64());
             let start = now();
-            let wanted = scalar::solve_variant(variant, material, &store, false, &ctl)?;
+            let wanted = scalar::solve_variant(variant, material, &store, distances, &ctl)?;
             slow.push((now() - start).as_secs_f64());
             assert!(got == wanted, "the solvers differ");
         }
@@ -77,33 +70,22 @@ fn bench(variant: Variant, materials: &[Material]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The canonical materials that captures and crownings lead to, all the way down.
-fn children(material: Material, found: &mut BTreeSet<Material>) {
-    for (x, y) in [(0, 1), (1, 0)] {
-        let mut next = Vec::new();
-        if material.men[x] > 0 {
-            let mut m = material;
-            m.men[x] -= 1;
-            m.kings[x] += 1;
-            next.push(m);
-        }
-        if material.men[y] > 0 {
-            let mut m = material;
-            m.men[y] -= 1;
-            next.push(m);
-        }
-        if material.kings[y] > 0 {
-            let mut m = material;
-            m.kings[y] -= 1;
-            next.push(m);
-        }
-        for m in next {
-            let both = m.kings[0] + m.men[0] > 0 && m.kings[1] + m.men[1] > 0;
-            if both && found.insert(m.canonical()) {
-                children(m.canonical(), found);
-            }
+/// Solves all that captures and crownings lead to, all the way down, as far as it is not there.
+fn solve_children(
+    variant: Variant,
+    material: Material,
+    store: &mut Store,
+    distances: bool,
+    ctl: &Control,
+) -> Result<(), Error> {
+    for m in children(variant, material) {
+        if store.get(m).is_none() {
+            solve_children(variant, m, store, distances, ctl)?;
+            let solved = setwise::solve_variant(variant, m, store, distances, ctl)?;
+            store.insert(solved);
         }
     }
+    Ok(())
 }
 
 fn median(times: &mut [f64]) -> f64 {
@@ -112,7 +94,10 @@ fn median(times: &mut [f64]) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut args = std::env::args().skip(1);
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let distances = args.last().is_some_and(|last| last == "dtw");
+    args.truncate(args.len() - usize::from(distances));
+    let mut args = args.into_iter();
     let variant: Option<Variant> = args.next().map(|v| v.parse()).transpose()?;
     let materials = args.next();
     println!(
@@ -130,7 +115,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(str::parse)
             .collect::<Result<Vec<Material>, _>>()?;
         let materials: Vec<_> = materials.iter().map(Material::canonical).collect();
-        pool.install(|| bench(v, &materials))?;
+        pool.install(|| bench(v, &materials, distances))?;
     }
     Ok(())
 }

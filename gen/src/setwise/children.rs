@@ -4,11 +4,12 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use dambase_rules::{Bits, Side};
-use dambase_tables::{Index, Material, Wld, WldArray};
+use dambase_rules::Side;
+use dambase_tables::{Index, Material};
 
 use super::game::Game;
 use super::layout::{Sets, rank};
+use super::measure::{Measure, Stored};
 use super::planes::{Planes, view_of};
 use super::word::Word;
 use crate::{Error, Store};
@@ -26,7 +27,8 @@ pub struct PlaneCache {
 struct Inner {
     budget: u64,
     clock: u64,
-    planes: HashMap<(Material, Side), Kept>,
+    /// By material, side to move, and the bits of a merit, none if values only are kept.
+    planes: HashMap<(Material, Side, usize), Kept>,
 }
 
 #[derive(Debug)]
@@ -73,17 +75,28 @@ impl PlaneCache {
         let canonical = material.canonical();
         self.lock()
             .planes
-            .retain(|(m, _), _| m.canonical() != canonical);
+            .retain(|(m, ..), _| m.canonical() != canonical);
     }
-    pub(super) fn get<W: Word>(&self, material: Material, side: Side) -> Option<Arc<Planes<W>>> {
+    pub(super) fn get<W: Word>(
+        &self,
+        measure: impl Measure,
+        material: Material,
+        side: Side,
+    ) -> Option<Arc<Planes<W>>> {
         let mut inner = self.lock();
         inner.clock += 1;
         let clock = inner.clock;
-        let kept = inner.planes.get_mut(&(material, side))?;
+        let kept = inner.planes.get_mut(&key(measure, material, side))?;
         kept.used = clock;
         Arc::clone(&kept.planes).downcast().ok()
     }
-    pub(super) fn put<W: Word>(&self, material: Material, side: Side, planes: &Arc<Planes<W>>) {
+    pub(super) fn put<W: Word>(
+        &self,
+        measure: impl Measure,
+        material: Material,
+        side: Side,
+        planes: &Arc<Planes<W>>,
+    ) {
         let mut inner = self.lock();
         inner.clock += 1;
         let used = inner.clock;
@@ -92,9 +105,13 @@ impl PlaneCache {
             bytes: planes.bytes(),
             used,
         };
-        inner.planes.insert((material, side), kept);
+        inner.planes.insert(key(measure, material, side), kept);
         inner.shrink();
     }
+}
+
+fn key(measure: impl Measure, material: Material, side: Side) -> (Material, Side, usize) {
+    (material, side, measure.plies().map_or(0, |p| p.bits()))
 }
 
 impl Inner {
@@ -114,7 +131,7 @@ impl Inner {
 #[derive(Debug)]
 pub(super) struct Flat<'s, W> {
     index: Index<W>,
-    array: &'s WldArray,
+    array: Stored<'s>,
     /// The stored positions are the mirror images, on a board of so many squares.
     mirrored: Option<usize>,
 }
@@ -132,21 +149,23 @@ pub(super) enum Source<'s, W> {
 
 /// The children of one material for one mover, by what the mover's move has changed.
 #[derive(Debug)]
-pub(super) struct Children<'s, W> {
+pub(super) struct Children<'s, W, M> {
     pub(super) mover: Side,
+    pub(super) measure: M,
     /// `[crowned][opponent's kings left][opponent's men left]`.
     sources: [Vec<Source<'s, W>>; 2],
     men: usize,
-    /// Rows for games that are over: `(won, lost)`.
-    over: [Vec<W>; 2],
+    /// Planes of games that are over, wide enough for any row.
+    over: Vec<Vec<W>>,
 }
 
-impl<'s, W: Word> Children<'s, W> {
+impl<'s, W: Word, M: Measure> Children<'s, W, M> {
     /// Collects them; `own` are the planes of the material itself after a move of `mover`, if it
     /// has kings.
     pub(super) fn new(
         game: &Game<W>,
         sets: &Sets<W>,
+        measure: M,
         material: Material,
         mover: Side,
         own: Option<&Arc<Planes<W>>>,
@@ -172,23 +191,23 @@ impl<'s, W: Word> Children<'s, W> {
                                 child.kings[x] += 1;
                                 child.men[x] -= 1;
                             }
-                            find(game, sets, material, child, mover.other(), store)?
+                            find(game, sets, measure, material, child, mover.other(), store)?
                         };
                     sources.push(source);
                 }
             }
         }
         let widest = sets.count((material.kings[x] as usize).max(1) - 1).max(1);
-        let (won, lost) = if game.misere() {
-            (W::ALL, W::EMPTY)
-        } else {
-            (W::EMPTY, W::ALL)
-        };
+        let over = measure.filled::<W>(game.over());
         Ok(Self {
             mover,
+            measure,
             sources,
             men: usize::from(material.men[y]) + 1,
-            over: [vec![won; widest], vec![lost; widest]],
+            over: over.as_ref()[..measure.planes()]
+                .iter()
+                .map(|&word| vec![word; widest])
+                .collect(),
         })
     }
     #[inline(always)]
@@ -199,20 +218,21 @@ impl<'s, W: Word> Children<'s, W> {
     ///
     /// # Panics
     /// If the child has no king.
-    pub(super) fn block(&self, crowned: bool, kings: usize, men: [W; 2]) -> (&[W], &[W]) {
+    pub(super) fn block(&self, crowned: bool, kings: usize, men: [W; 2]) -> M::Array<&[W]> {
         let y = self.mover.other() as usize;
         match self.source(crowned, kings, men[y].count() as usize) {
-            Source::Planes(p) => p.block(p.index.men_rank(men)),
-            Source::Over => (&self.over[0], &self.over[1]),
+            Source::Planes(p) => p.rows(self.measure, p.index.men_rank(men)),
+            Source::Over => self.measure.array(|p| &self.over[p][..]),
             Source::Never | Source::Flat(_) => unreachable!("a child with a king of the mover"),
         }
     }
 }
 
 /// The planes or the array of a slice that has been solved before.
-fn find<'s, W: Word>(
+fn find<'s, W: Word, M: Measure>(
     game: &Game<W>,
     sets: &Sets<W>,
+    measure: M,
     parent: Material,
     material: Material,
     to_move: Side,
@@ -225,9 +245,11 @@ fn find<'s, W: Word>(
         material: parent,
         needed,
     };
-    let solved = store.get(needed).ok_or(missing)?;
     let slice = needed.sides().iter().position(|&s| s == stored_side);
-    let array = &solved.wld[slice.unwrap_or(0)];
+    let array = store
+        .get(needed)
+        .and_then(|solved| measure.stored(solved, slice.unwrap_or(0)))
+        .ok_or(missing)?;
     if view_of(material, to_move).is_none() {
         return Ok(Source::Flat(Box::new(Flat {
             index: Index::new(game.rules.geometry, needed)?,
@@ -235,29 +257,29 @@ fn find<'s, W: Word>(
             mirrored: mirrored.then_some(game.n),
         })));
     }
-    if let Some(planes) = store.planes().get(material, to_move) {
+    if let Some(planes) = store.planes().get(measure, material, to_move) {
         return Ok(Source::Planes(planes));
     }
-    let planes = Planes::from_dense(game, sets, needed, stored_side, array, mirrored)?;
-    store.planes().put(material, to_move, &planes);
+    let planes = Planes::from_dense(game, sets, measure, needed, stored_side, array, mirrored)?;
+    store.planes().put(measure, material, to_move, &planes);
     Ok(Source::Planes(planes))
 }
 
 impl<W: Word> Flat<'_, W> {
-    /// The value of a placement of men for the side to move.
+    /// The code of a placement of men for the side to move.
     #[inline]
-    pub(super) fn value(&self, men: [W; 2]) -> Wld {
+    pub(super) fn code(&self, men: [W; 2]) -> u16 {
         let men = match self.mirrored {
             Some(n) => [men[1].reversed(n), men[0].reversed(n)],
             None => men,
         };
-        self.array.get(self.index.men_rank(men))
+        self.array.code(self.index.men_rank(men))
     }
 }
 
 /// The children of captures by kings in one unit: the mover's men stay where they are.
-pub(super) struct Captured<'a, W: Word> {
-    children: &'a Children<'a, W>,
+pub(super) struct Captured<'a, W: Word, M: Measure> {
+    children: &'a Children<'a, W, M>,
     men: [W; 2],
     kings: usize,
     /// Placements of the mover's kings that are not the vector.
@@ -266,14 +288,29 @@ pub(super) struct Captured<'a, W: Word> {
     blocks: Blocks<'a, W>,
 }
 
-/// Planes that have been looked up.
-pub(super) type Blocks<'a, W> = Vec<Option<(&'a [W], &'a [W])>>;
+/// Planes that have been looked up: the number of a plane among those of all of them, and those
+/// planes one after the other.
+#[derive(Debug)]
+pub(super) struct Blocks<'a, W> {
+    /// Where the planes of a block begin.
+    starts: Vec<Option<usize>>,
+    planes: Vec<&'a [W]>,
+}
 
-impl<'a, W: Word> Captured<'a, W> {
+impl<W> Default for Blocks<'_, W> {
+    fn default() -> Self {
+        Self {
+            starts: Vec::new(),
+            planes: Vec::new(),
+        }
+    }
+}
+
+impl<'a, W: Word, M: Measure> Captured<'a, W, M> {
     /// For a unit in which the opponent has `kings` kings; `inner` is the number of placements of
     /// the mover's kings that are not the vector, `blocks` a buffer.
     pub(super) fn new(
-        children: &'a Children<'a, W>,
+        children: &'a Children<'a, W, M>,
         men: [W; 2],
         kings: usize,
         inner: usize,
@@ -281,8 +318,9 @@ impl<'a, W: Word> Captured<'a, W> {
     ) -> Self {
         let mut blocks = std::mem::take(blocks);
         let subsets = 1 << men[children.mover.other() as usize].count();
-        blocks.clear();
-        blocks.resize(subsets * (kings + 1), None);
+        blocks.starts.clear();
+        blocks.starts.resize(subsets * (kings + 1), None);
+        blocks.planes.clear();
         Self {
             children,
             men,
@@ -298,8 +336,9 @@ impl<'a, W: Word> Captured<'a, W> {
     /// The planes after `captured` has been taken, and the king of the lane if `lane_taken`;
     /// `left` are the enemy kings that are left but for the lane.
     #[inline(always)]
-    pub(super) fn child(&mut self, captured: W, lane_taken: bool) -> (&'a [W], &'a [W]) {
+    pub(super) fn child(&mut self, captured: W, lane_taken: bool) -> M::Array<&'a [W]> {
         let y = self.children.mover.other() as usize;
+        let measure = self.children.measure;
         let men_taken = captured & self.men[y];
         let mut subset = 0;
         for (i, s) in self.men[y].squares().enumerate() {
@@ -307,27 +346,21 @@ impl<'a, W: Word> Captured<'a, W> {
         }
         let kings_taken = (captured & !men_taken).count() as usize + usize::from(lane_taken);
         let key = subset * (self.kings + 1) + kings_taken;
-        if let Some(block) = self.blocks[key] {
-            return block;
+        if let Some(start) = self.blocks.starts[key] {
+            let planes = &self.blocks.planes[start..start + measure.planes()];
+            return measure.array(|p| planes[p]);
         }
         let mut men = self.men;
         men[y] &= !men_taken;
         let block = self.children.block(false, self.kings - kings_taken, men);
-        self.blocks[key] = Some(block);
+        self.blocks.starts[key] = Some(self.blocks.planes.len());
+        let planes = &block.as_ref()[..measure.planes()];
+        self.blocks.planes.extend_from_slice(planes);
         block
     }
     /// Where the row of placements from `own` on starts for the enemy kings `left`.
     #[inline(always)]
     pub(super) fn number(&self, left: W, own: usize) -> usize {
         rank(left) * self.inner + own
-    }
-}
-
-/// The value of a bit read from the stored form of a child without kings, as a pair of words.
-pub(super) fn flat_words<W: Bits>(value: Wld, bits: W) -> (W, W) {
-    match value {
-        Wld::Win => (bits, W::EMPTY),
-        Wld::Loss => (W::EMPTY, bits),
-        Wld::Draw => (W::EMPTY, W::EMPTY),
     }
 }

@@ -7,10 +7,13 @@
 //! can be taken too. Chains of events are enumerated once for the row; each link is a pass over
 //! the row that keeps, lane by lane, the squares where the king may be.
 
+use std::ops::Range;
+
 use dambase_rules::geometry::opposite;
 
 use super::children::Captured;
 use super::game::{Game, STANDING, Tally};
+use super::measure::{Measure, part};
 use super::word::{Word, kernel};
 
 /// What the lanes of a row stand for.
@@ -24,9 +27,8 @@ pub(super) enum Lane {
     Enemy,
 }
 
-/// The results of captures of one rank: `capture` where there is one, `win` where one leads to a
-/// lost position of the opponent, `escape` where one leads to a position the opponent has not won.
-/// Three rows of equal length, behind each other.
+/// The results of captures of one rank: where there is one, and what is known of the best. Rows of
+/// equal length, behind each other.
 #[derive(Debug, Default)]
 pub(super) struct Slots<W> {
     ranks: Vec<u64>,
@@ -42,9 +44,14 @@ impl<W: Word> Slots<W> {
         self.ranks.clear();
         self.len = len;
     }
-    /// The rows of a rank: `[capture, win, escape]`.
+    /// Words of the rows of a rank: where there is a capture, and the planes.
     #[inline(always)]
-    pub(super) fn of_rank(&mut self, rank: u64) -> [&mut [W]; 3] {
+    pub(super) fn of_rank<M: Measure>(
+        &mut self,
+        measure: M,
+        rank: u64,
+        range: Range<usize>,
+    ) -> (&mut [W], M::Array<&mut [W]>) {
         let i = match self.ranks.iter().position(|&r| r == rank) {
             Some(i) => i,
             None => {
@@ -54,44 +61,61 @@ impl<W: Word> Slots<W> {
                     self.rows.push(Vec::new());
                 }
                 self.rows[i].clear();
-                self.rows[i].resize(3 * self.len, W::EMPTY);
+                self.rows[i].resize((1 + measure.planes()) * self.len, W::EMPTY);
                 i
             }
         };
-        let (capture, rest) = self.rows[i].split_at_mut(self.len);
-        let (win, escape) = rest.split_at_mut(self.len);
-        [capture, win, escape]
+        let (capture, mut rest) = self.rows[i].split_at_mut(self.len);
+        let len = self.len;
+        let planes = measure.array(|_| {
+            let (row, others) = std::mem::take(&mut rest).split_at_mut(len);
+            rest = others;
+            &mut row[range.clone()]
+        });
+        (&mut capture[range.clone()], planes)
+    }
+    /// Where there is a capture of a rank, and the planes.
+    #[inline(always)]
+    pub(super) fn all_of_rank<M: Measure>(
+        &mut self,
+        measure: M,
+        rank: u64,
+    ) -> (&mut [W], M::Array<&mut [W]>) {
+        self.of_rank(measure, rank, 0..self.len)
     }
     /// Whether there are no captures.
     pub(super) fn is_empty(&self) -> bool {
         self.ranks.is_empty()
     }
     /// Merges the ranks: only captures of the best rank of a position count.
-    pub(super) fn merge(&mut self, capture: &mut [W], win: &mut [W], escape: &mut [W]) {
+    pub(super) fn merge(&mut self, capture: &mut [W], planes: &mut [&mut [W]]) {
         self.order.clear();
         self.order.extend(0..self.ranks.len());
         let ranks = &self.ranks;
         self.order
             .sort_unstable_by_key(|&i| std::cmp::Reverse(ranks[i]));
         capture.fill(W::EMPTY);
-        win.fill(W::EMPTY);
-        escape.fill(W::EMPTY);
+        for plane in &mut *planes {
+            plane.fill(W::EMPTY);
+        }
         for &i in &self.order {
-            let (c, rest) = self.rows[i].split_at(self.len);
-            let (w, e) = rest.split_at(self.len);
-            merge(capture, win, escape, c, w, e);
+            let (c, rows) = self.rows[i].split_at(self.len);
+            merge(capture, planes, c, rows);
         }
     }
 }
 
 kernel! {
-    fn merge<W: Word>(capture: &mut [W], win: &mut [W], escape: &mut [W], c: &[W], w: &[W], e: &[W]) {
+    fn merge<W: Word>(capture: &mut [W], planes: &mut [&mut [W]], c: &[W], rows: &[W]) {
         let n = capture.len();
-        let (win, escape, c, w, e) = (&mut win[..n], &mut escape[..n], &c[..n], &w[..n], &e[..n]);
+        for (plane, row) in planes.iter_mut().zip(rows.chunks_exact(n)) {
+            let plane = &mut plane[..n];
+            for i in 0..n {
+                plane[i] |= row[i] & !capture[i];
+            }
+        }
+        let c = &c[..n];
         for i in 0..n {
-            let open = !capture[i];
-            win[i] |= w[i] & open;
-            escape[i] |= e[i] & open;
             capture[i] |= c[i];
         }
     }
@@ -159,25 +183,6 @@ kernel! {
     }
 }
 
-kernel! {
-    /// The end of a capture: what the child table says of the landing squares holds for all
-    /// source squares.
-    fn finish<W: Word>(
-        source: &[W], landing: &[W], won: &[W], lost: &[W],
-        capture: &mut [W], win: &mut [W], escape: &mut [W],
-    ) {
-        let n = source.len();
-        let (landing, won, lost) = (&landing[..n], &won[..n], &lost[..n]);
-        let (capture, win, escape) = (&mut capture[..n], &mut win[..n], &mut escape[..n]);
-        for i in 0..n {
-            let (s, l) = (source[i], landing[i]);
-            capture[i] |= if l.is_empty() { W::EMPTY } else { s };
-            win[i] |= if (l & lost[i]).is_empty() { W::EMPTY } else { s };
-            escape[i] |= if (l & !won[i]).is_empty() { W::EMPTY } else { s };
-        }
-    }
-}
-
 /// An event that may occur: the king comes from `from`, takes the piece on `q` in direction `d` and
 /// lands on `to`, as far as the lane and what has been taken before allow.
 #[derive(Clone, Copy, Debug)]
@@ -189,9 +194,10 @@ pub(super) struct Chance<W> {
 }
 
 /// A row of placements and where its results go.
-pub(super) struct Row<'r, 'a, W: Word> {
+pub(super) struct Row<'r, 'a, W: Word, M: Measure> {
     pub(super) game: &'a Game<W>,
-    pub(super) captured: &'r mut Captured<'a, W>,
+    pub(super) measure: M,
+    pub(super) captured: &'r mut Captured<'a, W, M>,
     pub(super) slots: &'r mut Slots<W>,
     /// Events by what is in the way: of the row, behind them those of links of a chain where
     /// pieces taken have left the board.
@@ -222,9 +228,9 @@ struct Link<W> {
     tally: Tally,
 }
 
-/// Words of scratch a row needs at most.
-pub(super) fn scratch_words<W: Word>(game: &Game<W>, enemies: usize) -> usize {
-    (enemies + 2) * (4 + game.king_capture.len()) * game.n
+/// Words of scratch a row needs at most if a child has so many planes.
+pub(super) fn scratch_words<W: Word>(game: &Game<W>, enemies: usize, planes: usize) -> usize {
+    ((enemies + 2) * (4 + game.king_capture.len()) + planes) * game.n
 }
 
 /// What the lane leaves of the rays from `q` against and along direction `d`.
@@ -252,7 +258,7 @@ fn lane_cuts<'r, W: Word>(game: &Game<W>, rays: &'r [W], i: usize) -> (&'r [W], 
     (&rays[j * n..(j + 1) * n], &rays[i * n..(i + 1) * n])
 }
 
-impl<'a, W: Word> Row<'_, 'a, W> {
+impl<'a, W: Word, M: Measure> Row<'_, 'a, W, M> {
     /// Adds all captures by the vector king to the slots.
     pub(super) fn run(&mut self, scratch: &mut [W]) {
         let game = self.game;
@@ -430,28 +436,28 @@ impl<'a, W: Word> Row<'_, 'a, W> {
         let rank = link.tally.rank(self.game.rules.precedence, true);
         let left = self.enemy_kings & !link.captured;
         let lane_left = self.lane == Lane::Enemy && !link.lane_taken;
-        let (won, lost) = self.captured.child(link.captured, link.lane_taken);
-        let [capture, win, escape] = self.slots.of_rank(rank);
+        let child = self.captured.child(link.captured, link.lane_taken);
         let range = self.offset..self.offset + self.len;
-        let (capture, win, escape) = (
-            &mut capture[range.clone()],
-            &mut win[range.clone()],
-            &mut escape[range],
-        );
-        let (won, lost) = if self.lane == Lane::Enemy && !lane_left {
+        let (capture, mut best) = self.slots.of_rank(self.measure, rank, range);
+        let measure = self.measure;
+        if self.lane == Lane::Enemy && !lane_left {
             // One word for all lanes.
-            let (a, b) = scratch.split_at_mut(self.len);
             let i = self.captured.number(left, self.own);
-            a.fill(won[i]);
-            b[..self.len].fill(lost[i]);
-            (&a[..], &b[..self.len])
-        } else if lane_left {
-            let i = super::layout::base(left);
-            (&won[i..i + self.len], &lost[i..i + self.len])
+            let mut rows = scratch.chunks_exact_mut(self.len);
+            let child = measure.array(|p| {
+                let row = rows.next().unwrap_or_default();
+                row.fill(child.as_ref()[p][i]);
+                &*row
+            });
+            measure.finish(source, stops, &child, capture, &mut best);
+            return;
+        }
+        let i = if lane_left {
+            super::layout::base(left)
         } else {
-            let i = self.captured.number(left, self.own);
-            (&won[i..i + self.len], &lost[i..i + self.len])
+            self.captured.number(left, self.own)
         };
-        finish(source, stops, won, lost, capture, win, escape);
+        let child = part(measure, &child, i..i + self.len);
+        measure.finish(source, stops, &child, capture, &mut best);
     }
 }

@@ -9,10 +9,11 @@ use std::ops::Range;
 use dambase_rules::geometry::{OFF, opposite};
 use dambase_tables::Material;
 
-use super::children::{Blocks, Captured, Children, Source, flat_words};
+use super::children::{Blocks, Captured, Children, Source};
 use super::events::{Chance, Lane, Row, Slots, scratch_words};
 use super::game::Game;
 use super::layout::{Sets, legal_word, rank};
+use super::measure::{Measure, part, part_mut};
 use super::walk::{At, Leaf, Walk};
 use super::word::{Word, kernel};
 
@@ -21,88 +22,105 @@ use super::word::{Word, kernel};
 pub(super) struct Exits<W> {
     /// The mover must capture.
     pub(super) capture: Vec<W>,
-    /// An exit wins.
-    pub(super) win: Vec<W>,
-    /// An exit does not lose.
-    pub(super) escape: Vec<W>,
+    /// What is known of the best exit; without distances: one wins, one does not lose.
+    pub(super) best: Vec<Vec<W>>,
     /// A man can make a quiet move that is an exit; only where having no move wins.
     pub(super) moves: Vec<W>,
 }
 
 /// The results of one placement of the men, or of some strips of it.
-#[derive(Debug)]
-pub(super) struct Part<'p, W> {
+pub(super) struct Part<'p, W: Word, M: Measure> {
     /// The first of its words.
     first: usize,
     capture: &'p mut [W],
-    win: &'p mut [W],
-    escape: &'p mut [W],
+    best: M::Array<&'p mut [W]>,
     moves: &'p mut [W],
+    measure: M,
 }
 
 impl<W: Word> Exits<W> {
-    /// Makes room for `words` empty words.
-    pub(super) fn reset(&mut self, words: usize, misere: bool) {
-        for plane in [&mut self.capture, &mut self.win, &mut self.escape] {
+    /// Makes room for `words` empty words of so many planes.
+    pub(super) fn reset(&mut self, words: usize, planes: usize, misere: bool) {
+        self.best.resize_with(planes, Vec::new);
+        for plane in self.best.iter_mut().chain([&mut self.capture]) {
             plane.clear();
             plane.resize(words, W::EMPTY);
         }
         self.moves.clear();
         self.moves.resize(if misere { words } else { 0 }, W::EMPTY);
     }
-    /// The planes in their order.
-    pub(super) fn planes_mut(&mut self) -> [&mut Vec<W>; 4] {
+    /// All planes in their order: captures, exits, moves.
+    pub(super) fn planes_mut(&mut self) -> impl Iterator<Item = &mut Vec<W>> {
         let Self {
             capture,
-            win,
-            escape,
+            best,
             moves,
         } = self;
-        [capture, win, escape, moves]
+        [capture].into_iter().chain(best).chain([moves])
     }
     /// The words of placement number `p` if each has `words`.
-    pub(super) fn part(&mut self, p: usize, words: usize) -> Part<'_, W> {
+    pub(super) fn part<M: Measure>(
+        &mut self,
+        measure: M,
+        p: usize,
+        words: usize,
+    ) -> Part<'_, W, M> {
         let range = p * words..(p + 1) * words;
         let moves = if self.moves.is_empty() {
             0..0
         } else {
             range.clone()
         };
+        let mut best = self.best.iter_mut();
         Part {
             first: 0,
             capture: &mut self.capture[range.clone()],
-            win: &mut self.win[range.clone()],
-            escape: &mut self.escape[range],
+            best: measure.array(|_| match best.next() {
+                Some(plane) => &mut plane[range.clone()],
+                None => &mut [],
+            }),
             moves: &mut self.moves[moves],
+            measure,
         }
     }
 }
 
-impl<'p, W: Word> Part<'p, W> {
+impl<'p, W: Word, M: Measure> Part<'p, W, M> {
     /// Pieces for the strips of each range; the ranges follow one another.
-    pub(super) fn split(self, unit: &Unit<'_, W>, strips: &[Range<usize>]) -> Vec<Self> {
+    pub(super) fn split(self, unit: &Unit<'_, W, M>, strips: &[Range<usize>]) -> Vec<Self> {
         let mut rest = self;
         let mut parts = Vec::new();
         for range in &strips[1..] {
             let at = unit.start(range.start) - rest.first;
             let cut = |words: &'p mut [W]| words.split_at_mut(at.min(words.len()));
             let (capture, capture_rest) = cut(rest.capture);
-            let (win, win_rest) = cut(rest.win);
-            let (escape, escape_rest) = cut(rest.escape);
             let (moves, moves_rest) = cut(rest.moves);
+            let measure = rest.measure;
+            let mut planes = rest.best.as_mut().iter_mut();
+            let mut later = Vec::new();
+            let best = measure.array(|_| {
+                let (now, rest) = planes
+                    .next()
+                    .map(std::mem::take)
+                    .map(cut)
+                    .unwrap_or_default();
+                later.push(rest);
+                now
+            });
+            let mut later = later.into_iter();
             parts.push(Part {
                 first: rest.first,
                 capture,
-                win,
-                escape,
+                best,
                 moves,
+                measure,
             });
             rest = Part {
                 first: rest.first + at,
                 capture: capture_rest,
-                win: win_rest,
-                escape: escape_rest,
+                best: measure.array(|_| later.next().unwrap_or_default()),
                 moves: moves_rest,
+                measure,
             };
         }
         parts.push(rest);
@@ -111,9 +129,8 @@ impl<'p, W: Word> Part<'p, W> {
 }
 
 /// Buffers that are used again for every unit.
-#[derive(Debug, Default)]
-pub(super) struct Scratch<'a, W: Word> {
-    quiets: Vec<Quiet<'a, W>>,
+pub(super) struct Scratch<'a, W: Word, M: Measure> {
+    quiets: Vec<Quiet<'a, W, M>>,
     jumps: Vec<Jump>,
     blocks: Blocks<'a, W>,
     chances: Vec<Chance<W>>,
@@ -121,19 +138,35 @@ pub(super) struct Scratch<'a, W: Word> {
     words: Vec<W>,
     kings: Vec<W>,
     legal: Vec<W>,
-    win: Vec<W>,
-    escape: Vec<W>,
+    /// The planes of quiet moves, one after the other.
+    quiet: Vec<W>,
     moves: Vec<W>,
-    event: Vec<Found<W>>,
+    event: Vec<Found<W, M>>,
+}
+
+impl<W: Word, M: Measure> Default for Scratch<'_, W, M> {
+    fn default() -> Self {
+        Self {
+            quiets: Vec::new(),
+            jumps: Vec::new(),
+            blocks: Blocks::default(),
+            chances: Vec::new(),
+            slots: Slots::default(),
+            words: Vec::new(),
+            kings: Vec::new(),
+            legal: Vec::new(),
+            quiet: Vec::new(),
+            moves: Vec::new(),
+            event: Vec::new(),
+        }
+    }
 }
 
 /// What a walk has found for one rank.
-#[derive(Clone, Copy, Debug)]
-struct Found<W> {
+struct Found<W: Word, M: Measure> {
     rank: u64,
     capture: W,
-    win: W,
-    escape: W,
+    best: M::Array<W>,
 }
 
 /// A man's jump that may become possible: who is taken, and where it lands.
@@ -144,12 +177,10 @@ struct Jump {
 }
 
 /// A man's quiet exit with the child's planes.
-#[derive(Debug)]
-struct Quiet<'a, W> {
+struct Quiet<'a, W: Word, M: Measure> {
     to: u8,
     crowned: bool,
-    won: &'a [W],
-    lost: &'a [W],
+    child: M::Array<&'a [W]>,
 }
 
 kernel! {
@@ -161,62 +192,47 @@ kernel! {
 }
 
 kernel! {
-    /// A man's quiet move to `to` that is open unless a king stands there.
-    fn quiet_row<W: Word>(
-        kings: &[W], to: W, won: &[W], lost: &[W], win: &mut [W], escape: &mut [W],
-    ) {
-        let n = kings.len();
-        let (won, lost) = (&won[..n], &lost[..n]);
-        let (win, escape) = (&mut win[..n], &mut escape[..n]);
-        for i in 0..n {
-            let open = if (kings[i] & to).is_empty() { !to } else { W::EMPTY };
-            win[i] |= lost[i] & open;
-            escape[i] |= !won[i] & open;
-        }
-    }
-}
-
-kernel! {
-    /// Captures are compulsory; nothing holds on illegal squares.
-    fn combine<W: Word>(
-        legal: &[W], quiet_win: &[W], quiet_escape: &[W],
-        capture: &mut [W], win: &mut [W], escape: &mut [W],
-    ) {
+    /// Captures are compulsory; nothing holds on illegal squares. `quiet` has one plane after the
+    /// other.
+    fn combine<W: Word>(legal: &[W], quiet: &[W], capture: &mut [W], best: &mut [&mut [W]]) {
         let n = legal.len();
-        let (quiet_win, quiet_escape) = (&quiet_win[..n], &quiet_escape[..n]);
-        let (capture, win, escape) = (&mut capture[..n], &mut win[..n], &mut escape[..n]);
+        let capture = &mut capture[..n];
+        for (best, quiet) in best.iter_mut().zip(quiet.chunks_exact(n)) {
+            let best = &mut best[..n];
+            for i in 0..n {
+                best[i] = (best[i] | quiet[i] & !capture[i]) & legal[i];
+            }
+        }
         for i in 0..n {
-            let quiet = !capture[i];
-            win[i] = (win[i] | quiet_win[i] & quiet) & legal[i];
-            escape[i] = (escape[i] | quiet_escape[i] & quiet) & legal[i];
             capture[i] &= legal[i];
         }
     }
 }
 
 /// One placement of the men and one mover.
-pub(super) struct Unit<'a, W: Word> {
+pub(super) struct Unit<'a, W: Word, M: Measure> {
     game: &'a Game<W>,
     sets: &'a Sets<W>,
-    children: &'a Children<'a, W>,
+    measure: M,
+    children: &'a Children<'a, W, M>,
     x: usize,
     y: usize,
     men: [W; 2],
     all_men: W,
     /// Kings of the mover and of the opponent.
     kings: [usize; 2],
-    quiets: Vec<Quiet<'a, W>>,
+    quiets: Vec<Quiet<'a, W, M>>,
     jumps: Vec<Jump>,
 }
 
-impl<'a, W: Word> Unit<'a, W> {
+impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
     pub(super) fn new(
         game: &'a Game<W>,
         sets: &'a Sets<W>,
-        children: &'a Children<'a, W>,
+        children: &'a Children<'a, W, M>,
         material: Material,
         men: [W; 2],
-        scratch: &mut Scratch<'a, W>,
+        scratch: &mut Scratch<'a, W, M>,
     ) -> Self {
         let mover = children.mover;
         let (x, y) = (mover as usize, mover.other() as usize);
@@ -224,6 +240,7 @@ impl<'a, W: Word> Unit<'a, W> {
         let mut unit = Self {
             game,
             sets,
+            measure: children.measure,
             children,
             x,
             y,
@@ -259,13 +276,8 @@ impl<'a, W: Word> Unit<'a, W> {
                 }
                 let crowned = game.crown[self.x].has(to);
                 let men = self.men_after(from, to, crowned, W::EMPTY);
-                let (won, lost) = self.children.block(crowned, self.kings[1], men);
-                self.quiets.push(Quiet {
-                    to,
-                    crowned,
-                    won,
-                    lost,
-                });
+                let child = self.children.block(crowned, self.kings[1], men);
+                self.quiets.push(Quiet { to, crowned, child });
             }
         }
     }
@@ -303,7 +315,7 @@ impl<'a, W: Word> Unit<'a, W> {
     }
 
     /// Computes all exits of the mover. `out` must have been reset.
-    pub(super) fn run(self, out: &mut Part<'_, W>, scratch: &mut Scratch<'a, W>) {
+    pub(super) fn run(self, out: &mut Part<'_, W, M>, scratch: &mut Scratch<'a, W, M>) {
         let strips = 0..self.strips();
         self.run_strips(strips, out, scratch);
     }
@@ -312,13 +324,13 @@ impl<'a, W: Word> Unit<'a, W> {
     pub(super) fn run_strips(
         self,
         strips: Range<usize>,
-        out: &mut Part<'_, W>,
-        scratch: &mut Scratch<'a, W>,
+        out: &mut Part<'_, W, M>,
+        scratch: &mut Scratch<'a, W, M>,
     ) {
         let [kx, ky] = self.kings;
         let sets = self.sets;
         let enemies = (self.men[self.y].count() as usize) + ky;
-        let words = scratch_words(self.game, enemies);
+        let words = scratch_words(self.game, enemies, self.measure.planes());
         scratch.words.resize(words, W::EMPTY);
         if kx == 0 {
             self.without_king(out, scratch);
@@ -360,9 +372,9 @@ impl<'a, W: Word> Unit<'a, W> {
         len: usize,
         still: W,
         lane: Lane,
-        captured: &mut Captured<'a, W>,
-        out: &mut Part<'_, W>,
-        scratch: &mut Scratch<'a, W>,
+        captured: &mut Captured<'a, W, M>,
+        out: &mut Part<'_, W, M>,
+        scratch: &mut Scratch<'a, W, M>,
     ) {
         let (game, sets) = (self.game, self.sets);
         let kx = self.kings[0];
@@ -373,13 +385,13 @@ impl<'a, W: Word> Unit<'a, W> {
             words,
             kings,
             legal,
-            win,
-            escape,
+            quiet,
             moves,
             event,
             chances,
             ..
         } = scratch;
+        let measure = self.measure;
         // The kings but for the vector, and where it may stand.
         kings.clear();
         if lane == Lane::Enemy {
@@ -407,6 +419,7 @@ impl<'a, W: Word> Unit<'a, W> {
             }
             Row {
                 game,
+                measure,
                 captured,
                 slots,
                 chances,
@@ -426,26 +439,24 @@ impl<'a, W: Word> Unit<'a, W> {
         self.men_captures(still, lane, kings, legal, slots);
         let range = start..start + len;
         let own = start - out.first..start - out.first + len;
-        let (capture, best, not_lost) = (
-            &mut out.capture[own.clone()],
-            &mut out.win[own.clone()],
-            &mut out.escape[own.clone()],
-        );
+        let mut best = part_mut(measure, &mut out.best, own.clone());
+        let best = &mut best.as_mut()[..measure.planes()];
+        let capture = &mut out.capture[own.clone()];
         if !slots.is_empty() {
-            slots.merge(capture, best, not_lost);
+            slots.merge(capture, best);
         }
-        win.clear();
-        win.resize(len, W::EMPTY);
-        escape.clear();
-        escape.resize(len, W::EMPTY);
+        quiet.clear();
+        quiet.resize(measure.planes() * len, W::EMPTY);
+        let mut rows = quiet.chunks_exact_mut(len);
+        let mut rows = measure.array(|_| rows.next().unwrap_or_default());
         for q in &self.quiets {
             if still.has(q.to) {
                 continue;
             }
             let to = W::bit(q.to);
             if !q.crowned {
-                let (won, lost) = (&q.won[range.clone()], &q.lost[range.clone()]);
-                quiet_row(kings, to, won, lost, win, escape);
+                let child = part(measure, &q.child, range.clone());
+                measure.quiet_row(kings, to, &child, &mut rows);
                 continue;
             }
             let child_inner = sets.count(kx);
@@ -461,8 +472,7 @@ impl<'a, W: Word> Unit<'a, W> {
                     continue;
                 };
                 let at = outer * child_inner + cell;
-                win[i] |= q.lost[at] & !to;
-                escape[i] |= !q.won[at] & !to;
+                measure.add(&mut rows, i, &measure.cell(&q.child, at), !to);
             }
         }
         if game.misere() {
@@ -479,7 +489,8 @@ impl<'a, W: Word> Unit<'a, W> {
                 *o = *m & *l;
             }
         }
-        combine(legal, win, escape, capture, best, not_lost);
+        drop(rows);
+        combine(legal, quiet, capture, best);
     }
 
     /// Captures by the mover's kings but the vector: for each event, what follows it does not
@@ -487,11 +498,11 @@ impl<'a, W: Word> Unit<'a, W> {
     fn other_kings(
         &self,
         enemy_kings: W,
-        captured: &mut Captured<'a, W>,
+        captured: &mut Captured<'a, W, M>,
         slots: &mut Slots<W>,
-        event: &mut Vec<Found<W>>,
+        event: &mut Vec<Found<W, M>>,
     ) {
-        let (game, sets) = (self.game, self.sets);
+        let (game, sets, measure) = (self.game, self.sets, self.measure);
         let stay = self.kings[0] - 2;
         let enemies = self.men[self.y] | enemy_kings;
         for (i, &own) in sets.all(stay).iter().enumerate() {
@@ -516,24 +527,23 @@ impl<'a, W: Word> Unit<'a, W> {
                         vector_is_enemy: false,
                         leaf: |leaf: Leaf<W>| {
                             let left = enemy_kings & !leaf.captured;
-                            let (won, lost) = captured.child(leaf.captured, false);
+                            let child = captured.child(leaf.captured, false);
                             let cell = cells.at(leaf.to as usize).unwrap_or(0);
                             let at = captured.number(left, cell);
-                            note(event, &leaf, won[at], lost[at]);
+                            note(measure, event, &leaf, &measure.cell(&child, at));
                         },
                     };
                     let at = At::start(W::ALL, occupied, enemies, false);
                     walk.land(&at, q, d, W::ALL, false);
                     for f in &*event {
-                        let [capture, win, escape] = slots.of_rank(f.rank);
+                        let (capture, mut best) = slots.all_of_rank(measure, f.rank);
                         for a in from.squares() {
                             let Some(cell) = cells.at(a as usize) else {
                                 continue;
                             };
                             let clear = !game.between(back, q, a);
                             capture[cell] |= f.capture & clear;
-                            win[cell] |= f.win & clear;
-                            escape[cell] |= f.escape & clear;
+                            measure.add(&mut best, cell, &f.best, clear);
                         }
                     }
                 }
@@ -550,7 +560,7 @@ impl<'a, W: Word> Unit<'a, W> {
 
     /// Captures by men while the vector is a king of the same side.
     fn men_captures(&self, still: W, lane: Lane, kings: &[W], legal: &[W], slots: &mut Slots<W>) {
-        let (game, sets) = (self.game, self.sets);
+        let (game, sets, measure) = (self.game, self.sets, self.measure);
         let kx = self.kings[0];
         if self.jumps.is_empty()
             || (lane != Lane::Enemy
@@ -570,25 +580,23 @@ impl<'a, W: Word> Unit<'a, W> {
                 let leaf = |leaf: Leaf<W>| {
                     let left = enemy_kings & !leaf.captured;
                     let men = self.men_after(from, leaf.to, leaf.promotes, leaf.captured);
-                    let (won, lost) = if left.is_empty() && men[self.y].is_empty() {
+                    let cell = if left.is_empty() && men[self.y].is_empty() {
                         self.over()
                     } else {
-                        let (won, lost) =
-                            self.children
-                                .block(leaf.promotes, left.count() as usize, men);
+                        let child = self
+                            .children
+                            .block(leaf.promotes, left.count() as usize, men);
                         let (inner, own) = if leaf.promotes {
                             let cells = sets.cells(kx - 1, own);
                             (sets.count(kx), cells.at(leaf.to as usize).unwrap_or(0))
                         } else {
                             (sets.count(kx - 1), own)
                         };
-                        let at = rank(left) * inner + own;
-                        (won[at], lost[at])
+                        measure.cell(&child, rank(left) * inner + own)
                     };
-                    let [capture, win, escape] = slots.of_rank(leaf.rank);
+                    let (capture, mut best) = slots.all_of_rank(measure, leaf.rank);
                     capture[i] |= leaf.mask;
-                    win[i] |= lost & leaf.mask;
-                    escape[i] |= !won & leaf.mask;
+                    measure.add(&mut best, i, &cell, leaf.mask);
                 };
                 let mut walk = Walk {
                     game,
@@ -603,17 +611,14 @@ impl<'a, W: Word> Unit<'a, W> {
         }
     }
 
-    /// The words `(won, lost)` of a game that is over because the opponent has no pieces.
-    fn over(&self) -> (W, W) {
-        if self.game.misere() {
-            (W::ALL, W::EMPTY)
-        } else {
-            (W::EMPTY, W::ALL)
-        }
+    /// What is known of a move after which the opponent has no pieces.
+    fn over(&self) -> M::Array<W> {
+        self.measure.constant(self.game.over())
     }
 
     /// All exits of a mover without kings; the vector is a king of the opponent.
-    fn without_king(&self, out: &mut Part<'_, W>, scratch: &mut Scratch<'a, W>) {
+    fn without_king(&self, out: &mut Part<'_, W, M>, scratch: &mut Scratch<'a, W, M>) {
+        let measure = self.measure;
         let (game, sets) = (self.game, self.sets);
         let others = self.kings[1] - 1;
         let len = sets.count(others);
@@ -621,8 +626,7 @@ impl<'a, W: Word> Unit<'a, W> {
             slots,
             kings,
             legal,
-            win,
-            escape,
+            quiet,
             ..
         } = scratch;
         kings.clear();
@@ -643,11 +647,10 @@ impl<'a, W: Word> Unit<'a, W> {
             }
             for from in self.men[self.x].squares() {
                 let leaf = |leaf: Leaf<W>| {
-                    let (won, lost) = self.kingless_child(from, kings & !leaf.captured, &leaf);
-                    let [capture, win, escape] = slots.of_rank(leaf.rank);
+                    let cell = self.kingless_child(from, kings & !leaf.captured, &leaf);
+                    let (capture, mut best) = slots.all_of_rank(measure, leaf.rank);
                     capture[i] |= leaf.mask;
-                    win[i] |= lost & leaf.mask;
-                    escape[i] |= !won & leaf.mask;
+                    measure.add(&mut best, i, &cell, leaf.mask);
                 };
                 let mut walk = Walk {
                     game,
@@ -660,17 +663,18 @@ impl<'a, W: Word> Unit<'a, W> {
                 walk.man(&at, from);
             }
         }
+        let best = &mut out.best.as_mut()[..measure.planes()];
         if !slots.is_empty() {
-            slots.merge(out.capture, out.win, out.escape);
+            slots.merge(out.capture, best);
         }
-        win.clear();
-        win.resize(len, W::EMPTY);
-        escape.clear();
-        escape.resize(len, W::EMPTY);
+        quiet.clear();
+        quiet.resize(measure.planes() * len, W::EMPTY);
+        let mut rows = quiet.chunks_exact_mut(len);
+        let mut rows = measure.array(|_| rows.next().unwrap_or_default());
         for q in &self.quiets {
             let to = W::bit(q.to);
             if !q.crowned {
-                quiet_row(kings, to, q.won, q.lost, win, escape);
+                measure.quiet_row(kings, to, &q.child, &mut rows);
                 continue;
             }
             for i in 0..len {
@@ -678,9 +682,8 @@ impl<'a, W: Word> Unit<'a, W> {
                     continue;
                 }
                 let mask = legal[i] & !to;
-                let (won, lost) = self.crowned_child(i, mask, q.to, q.won, q.lost);
-                win[i] |= lost & mask;
-                escape[i] |= !won & mask;
+                let cell = self.crowned_child(i, mask, q.to, &q.child);
+                measure.add(&mut rows, i, &cell, mask);
             }
         }
         if game.misere() {
@@ -692,86 +695,100 @@ impl<'a, W: Word> Unit<'a, W> {
                 }
             }
         }
-        combine(legal, win, escape, out.capture, out.win, out.escape);
+        drop(rows);
+        combine(legal, quiet, out.capture, best);
     }
 
-    /// The values after a man of a side without kings has been crowned on `to`: now its king is
+    /// What is known after a man of a side without kings has been crowned on `to`: now its king is
     /// the child's vector, and the opponent's kings are an index.
-    fn crowned_child(&self, others: usize, mask: W, to: u8, won: &[W], lost: &[W]) -> (W, W) {
+    fn crowned_child(
+        &self,
+        others: usize,
+        mask: W,
+        to: u8,
+        child: &M::Array<&'a [W]>,
+    ) -> M::Array<W> {
         let cells = self.sets.cells(self.kings[1] - 1, others);
-        let mut words = (W::EMPTY, W::EMPTY);
+        self.gather(mask, to, child, |v| cells.at(v as usize))
+    }
+
+    /// What a child says of square `to`, for each vector square of `mask`; `at` is its word.
+    #[inline(always)]
+    fn gather(
+        &self,
+        mask: W,
+        to: u8,
+        child: &M::Array<&[W]>,
+        at: impl Fn(u8) -> Option<usize>,
+    ) -> M::Array<W> {
+        let mut words = self.measure.array(|_| W::EMPTY);
         for v in mask.squares() {
-            let Some(at) = cells.at(v as usize) else {
+            let Some(at) = at(v) else {
                 continue;
             };
-            if won[at].has(to) {
-                words.0 |= W::bit(v);
-            }
-            if lost[at].has(to) {
-                words.1 |= W::bit(v);
+            let cell = self.measure.cell(child, at);
+            for (word, plane) in words.as_mut().iter_mut().zip(cell.as_ref()) {
+                if plane.has(to) {
+                    *word |= W::bit(v);
+                }
             }
         }
         words
     }
 
-    /// The values after a capture by a man of a side without kings; `left` are the enemy kings
+    /// What is known after a capture by a man of a side without kings; `left` are the enemy kings
     /// left but the vector.
-    fn kingless_child(&self, from: u8, left: W, leaf: &Leaf<W>) -> (W, W) {
+    fn kingless_child(&self, from: u8, left: W, leaf: &Leaf<W>) -> M::Array<W> {
         let men = self.men_after(from, leaf.to, leaf.promotes, leaf.captured);
         let kings = left.count() as usize + usize::from(leaf.hit.is_none());
         let own_men = men[self.y].count() as usize;
         match self.children.source(leaf.promotes, kings, own_men) {
             Source::Over => return self.over(),
             Source::Flat(flat) => {
-                return flat_words(flat.value(men), leaf.mask);
+                return self.measure.constant(flat.code(men));
             }
             _ => {}
         }
-        let (won, lost) = self.children.block(leaf.promotes, kings, men);
-        let one = |at: usize, s: u8| {
-            let word = |w: W| if w.has(s) { leaf.mask } else { W::EMPTY };
-            (word(won[at]), word(lost[at]))
-        };
+        let child = self.children.block(leaf.promotes, kings, men);
+        let one = |at: usize, s: u8| self.gather_one(&child, at, s);
         match (leaf.hit, leaf.promotes) {
-            (None, false) => {
-                let at = rank(left);
-                (won[at], lost[at])
-            }
+            (None, false) => self.measure.cell(&child, rank(left)),
             (None, true) => {
-                let mut words = (W::EMPTY, W::EMPTY);
-                for v in leaf.mask.squares() {
-                    let at = rank(left | W::bit(v));
-                    if won[at].has(leaf.to) {
-                        words.0 |= W::bit(v);
-                    }
-                    if lost[at].has(leaf.to) {
-                        words.1 |= W::bit(v);
-                    }
-                }
-                words
+                self.gather(leaf.mask, leaf.to, &child, |v| Some(rank(left | W::bit(v))))
             }
             (Some(_), true) => one(rank(left), leaf.to),
             (Some(_), false) => one(rank(left.without_first()), left.first()),
         }
     }
+
+    /// What word `at` of a child says of square `s`, on all squares.
+    fn gather_one(&self, child: &M::Array<&[W]>, at: usize, s: u8) -> M::Array<W> {
+        let cell = self.measure.cell(child, at);
+        let cell = cell.as_ref();
+        self.measure
+            .array(|p| if cell[p].has(s) { W::ALL } else { W::EMPTY })
+    }
 }
 
 /// Adds what a leaf leads to to the findings of its rank.
-fn note<W: Word>(found: &mut Vec<Found<W>>, leaf: &Leaf<W>, won: W, lost: W) {
+fn note<W: Word, M: Measure>(
+    measure: M,
+    found: &mut Vec<Found<W, M>>,
+    leaf: &Leaf<W>,
+    cell: &M::Array<W>,
+) {
     let i = match found.iter().position(|f| f.rank == leaf.rank) {
         Some(i) => i,
         None => {
             found.push(Found {
                 rank: leaf.rank,
                 capture: W::EMPTY,
-                win: W::EMPTY,
-                escape: W::EMPTY,
+                best: measure.array(|_| W::EMPTY),
             });
             found.len() - 1
         }
     };
     let f = &mut found[i];
     f.capture |= leaf.mask;
-    f.win |= lost & leaf.mask;
-    f.escape |= !won & leaf.mask;
+    measure.join(&mut f.best, cell, leaf.mask);
 }

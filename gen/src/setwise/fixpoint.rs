@@ -27,12 +27,12 @@ pub(super) struct Mover<W> {
 /// One of the two families that never meet: the won positions of one side, and the lost ones of
 /// the other.
 pub(super) struct Family<'a, W> {
-    won: &'a mut [W],
-    lost: &'a mut [W],
+    pub(super) won: &'a mut [W],
+    pub(super) lost: &'a mut [W],
     /// Where the winner must capture.
-    capture: &'a [W],
+    pub(super) capture: &'a [W],
     /// Where the loser cannot become lost.
-    closed: &'a [W],
+    pub(super) closed: &'a [W],
 }
 
 impl<W> Family<'_, W> {
@@ -58,18 +58,18 @@ impl<W> Family<'_, W> {
 /// Buffers and marks.
 #[derive(Debug, Default)]
 pub(super) struct Buffers<W> {
-    legal: Vec<W>,
-    targets: Vec<W>,
-    reach: Vec<W>,
-    matrix: Vec<W>,
+    pub(super) legal: Vec<W>,
+    pub(super) targets: Vec<W>,
+    pub(super) reach: Vec<W>,
+    pub(super) matrix: Vec<W>,
     run: Vec<W>,
     /// Escapes of rows that are looked at again.
-    escapes: Vec<W>,
+    pub(super) escapes: Vec<W>,
     /// Rows with new positions of the last half-step, and those it makes look again.
-    fresh: Vec<bool>,
-    again: Vec<bool>,
+    pub(super) fresh: Vec<bool>,
+    pub(super) again: Vec<bool>,
     /// Rows with lost positions at all.
-    some_lost: Vec<bool>,
+    pub(super) some_lost: Vec<bool>,
 }
 
 kernel! {
@@ -205,27 +205,27 @@ impl<W: Word> Shape<'_, W> {
     pub(super) fn outer(&self) -> usize {
         self.sets.count(self.kings[1])
     }
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.men.len() * self.outer()
     }
     /// What stands still in a row; none if the row is illegal.
     #[inline(always)]
-    fn fixed(&self, row: usize) -> Option<W> {
+    pub(super) fn fixed(&self, row: usize) -> Option<W> {
         let men = self.men[row / self.outer()];
         let kings = self.sets.all(self.kings[1])[row % self.outer()];
         (men & kings).is_empty().then_some(men | kings)
     }
     #[inline(always)]
-    fn range(&self, row: usize) -> std::ops::Range<usize> {
+    pub(super) fn range(&self, row: usize) -> std::ops::Range<usize> {
         row * self.inner()..(row + 1) * self.inner()
     }
-    fn legal(&self, fixed: W, legal: &mut Vec<W>) {
+    pub(super) fn legal(&self, fixed: W, legal: &mut Vec<W>) {
         legal.resize(self.inner(), W::EMPTY);
         let kings = self.sets.all(self.kings[0] - 1);
         legal_row(self.game.all, fixed, kings, legal);
     }
     /// Rows that a sideways step of side `s` leads to.
-    fn beside(&self, s: usize, row: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn beside(&self, s: usize, row: usize) -> impl Iterator<Item = usize> + '_ {
         let outer = self.outer();
         let (p, b) = (row / outer, row % outer);
         let to = self.sideways[s].get(p).map_or(&[][..], Vec::as_slice);
@@ -276,7 +276,7 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// From where one quiet move of a king of the vector's side leads to `targets` in its row.
-    fn vector_reach(
+    pub(super) fn vector_reach(
         &self,
         targets: Option<&[W]>,
         len: usize,
@@ -372,7 +372,7 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// Adds to the escapes of `row` those by sideways steps of side `s` to positions not in `won`.
-    fn add_beside(
+    pub(super) fn add_beside(
         &self,
         s: usize,
         row: usize,
@@ -393,7 +393,7 @@ impl<W: Word> Shape<'_, W> {
 
     /// Marks the rows from which a king of the side without the vector may come to `row`, and
     /// those from which a man of it may.
-    fn look_again(&self, row: usize, again: &mut [bool]) {
+    pub(super) fn look_again(&self, row: usize, again: &mut [bool]) {
         let (outer, kings) = (self.outer(), self.kings[1]);
         let (p, b) = (row / outer, row % outer);
         for from in self.beside(1, row) {
@@ -431,7 +431,7 @@ impl<W: Word> Shape<'_, W> {
 
     /// For the rows marked to be looked at again: from where a quiet move of a king of the side
     /// without the vector leads to a position that is not in `won`.
-    fn escapes_over(&self, won: &[W], buf: &mut Buffers<W>) {
+    pub(super) fn escapes_over(&self, won: &[W], buf: &mut Buffers<W>) {
         buf.escapes.resize(won.len(), W::EMPTY);
         for row in 0..self.rows() {
             if buf.again[row] {
@@ -583,7 +583,7 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// Marks a row, and the rows from which a sideways step of the vector's side leads to it.
-    fn look_beside(&self, row: usize, again: &mut [bool]) {
+    pub(super) fn look_beside(&self, row: usize, again: &mut [bool]) {
         again[row] = true;
         for from in self.beside(0, row) {
             again[from] = true;
@@ -591,7 +591,7 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// From the fresh rows of lost positions: quiet king moves of the side without the vector.
-    fn gains_over(&self, family: &mut Family<'_, W>, buf: &mut Buffers<W>) {
+    pub(super) fn gains_over(&self, family: &mut Family<'_, W>, buf: &mut Buffers<W>) {
         let Some(stay) = self.kings[1].checked_sub(1) else {
             return;
         };

@@ -4,6 +4,7 @@ use dambase_rules::geometry::DirSet;
 use dambase_rules::geometry::{Grid, MAX_SQUARES, OFF, opposite};
 use dambase_rules::ruleset::{Criterion, Goal, KingRange, Promotion, Removal};
 use dambase_rules::{Rules, Side};
+use dambase_tables::{Dtw, Value};
 
 use super::reach::Fill;
 use super::word::Word;
@@ -167,6 +168,16 @@ impl<W: Word> Game<W> {
     /// Whether the side that has to move and cannot has won.
     pub(super) fn misere(&self) -> bool {
         self.rules.goal == Goal::Losing
+    }
+    /// The code of a game that is over because the side to move has no pieces.
+    pub(super) fn over(&self) -> u16 {
+        let now = Dtw(0);
+        let value = if self.misere() {
+            Value::Win(now)
+        } else {
+            Value::Loss(now)
+        };
+        value.code()
     }
     /// Whether the side that first has a king has won.
     pub(super) fn first_crown_wins(&self) -> bool {

@@ -15,6 +15,7 @@ use super::children::{Children, Source};
 use super::dense::SharedArray;
 use super::game::Game;
 use super::levels::Levels;
+use super::measure::Values;
 use super::walk::{At, Leaf, Walk};
 use super::word::Word;
 
@@ -30,7 +31,7 @@ pub(super) struct Men<'a, W: Word> {
     pub(super) index: Index<W>,
     pub(super) levels: &'a Levels<W>,
     /// By mover.
-    pub(super) children: [Children<'a, W>; 2],
+    pub(super) children: [Children<'a, W, Values>; 2],
     /// Values with White and with Black to move.
     pub(super) arrays: &'a [SharedArray; 2],
 }
@@ -300,7 +301,7 @@ impl<W: Word> Men<'_, W> {
                 }
                 match children.source(leaf.promotes, 0, after[y].count() as usize) {
                     Source::Over => best.1.add(if game.misere() { WIN } else { LOSS }),
-                    Source::Flat(flat) => best.1.add(flat.value(after) as u8),
+                    Source::Flat(flat) => best.1.add(flat.code(after) as u8),
                     Source::Planes(planes) => {
                         let (won, lost) = planes.block(planes.index.men_rank(after));
                         best.1.add_words(W::bit(leaf.to), won[0], lost[0]);

@@ -8,6 +8,7 @@
 //! width of the word.
 
 mod children;
+mod codes;
 mod dense;
 mod events;
 mod exits;
@@ -15,13 +16,16 @@ mod fixpoint;
 mod game;
 mod layout;
 mod levels;
+mod measure;
 mod men;
 mod planes;
+mod race;
 mod reach;
 mod unit;
 mod walk;
 mod word;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dambase_rules::ruleset::Goal;
@@ -31,22 +35,26 @@ use rayon::prelude::*;
 
 use self::children::Children;
 pub use self::children::PlaneCache;
+use self::codes::SharedCodes;
 use self::dense::SharedArray;
 use self::game::Game;
 use self::layout::Sets;
 use self::levels::Levels;
+use self::measure::{Measure, Plies, Values};
 use self::men::Men;
 use self::planes::Planes;
 use self::unit::{Arena, Job};
 use self::word::Word;
+use crate::plan::children;
 use crate::{Control, Error, Solved, Store, scalar};
 
 /// Solves a canonical material; everything that captures and crownings lead to must be in
 /// `store`. The result is that of [`scalar::solve`], position by position. Runs on the threads of
 /// the rayon pool it is called in.
 ///
-/// Left to the scalar solver are distances, materials that are decided before they begin (a lone king
-/// against a lone man in the Turkish family), and men only where they also step sideways.
+/// Left to the scalar solver are materials that are decided before they begin (a lone king against a
+/// lone man in the Turkish family), men only where they also step sideways, and distances of men
+/// only or beyond 510 plies.
 ///
 /// # Errors
 /// As [`scalar::solve`].
@@ -75,13 +83,22 @@ pub fn solve_variant(
         return Err(Error::NotCanonical(material));
     }
     let rules = variant.rules();
-    if want_dtw || !is_set_wise(rules, material) {
+    let men_only = material.kings == [0, 0];
+    if !is_set_wise(rules, material) || want_dtw && men_only {
         return scalar::solve_variant(variant, material, store, want_dtw, ctl);
     }
-    match rules.geometry {
-        Geometry::Diagonal8 | Geometry::Mirrored8 => solve_in::<u32>(rules, material, store, ctl),
-        Geometry::Diagonal10 | Geometry::Full8 => solve_in::<u64>(rules, material, store, ctl),
-        Geometry::Diagonal12 => solve_in::<u128>(rules, material, store, ctl),
+    let solved = match rules.geometry {
+        Geometry::Diagonal8 | Geometry::Mirrored8 => {
+            solve_on::<u32>(variant, material, store, want_dtw, ctl)
+        }
+        Geometry::Diagonal10 | Geometry::Full8 => {
+            solve_on::<u64>(variant, material, store, want_dtw, ctl)
+        }
+        Geometry::Diagonal12 => solve_on::<u128>(variant, material, store, want_dtw, ctl),
+    }?;
+    match solved {
+        Some(solved) => Ok(solved),
+        None => scalar::solve_variant(variant, material, store, want_dtw, ctl),
     }
 }
 
@@ -94,12 +111,46 @@ fn is_set_wise(rules: &Rules, material: Material) -> bool {
     iterated && !decided && (kings == 0 || rules.goal != Goal::FirstCrown)
 }
 
-fn solve_in<W: Word>(
+/// Solves with words of one width. None if distances are too long to be measured in bits.
+fn solve_on<W: Word>(
+    variant: Variant,
+    material: Material,
+    store: &Store,
+    want_dtw: bool,
+    ctl: &Control,
+) -> Result<Option<Solved>, Error> {
+    let rules = variant.rules();
+    if !want_dtw {
+        return solve_in::<W, _>(rules, material, store, Values, ctl);
+    }
+    // The longest distance is known only in the end: some more than those of the children, and one
+    // bit more each time that turns out to be too few.
+    let longest = children(variant, material)
+        .into_iter()
+        .filter_map(|child| store.get(child)?.dtw.as_ref())
+        .flatten()
+        .map(codes::most_plies)
+        .max()
+        .unwrap_or(0);
+    let mut plies = Plies::up_to(longest + (longest / 2).max(24)).or_else(|| Plies::up_to(longest));
+    while let Some(measure) = plies {
+        let solved = solve_in::<W, _>(rules, material, store, measure, ctl)?;
+        if solved.is_some() {
+            return Ok(solved);
+        }
+        plies = measure.wider();
+    }
+    Ok(None)
+}
+
+/// None if distances are too long for the bits of a merit.
+fn solve_in<W: Word, M: Measure>(
     rules: &'static Rules,
     material: Material,
     store: &Store,
+    measure: M,
     ctl: &Control,
-) -> Result<Solved, Error> {
+) -> Result<Option<Solved>, Error> {
     ctl.check()?;
     let game = Game::<W>::new(rules);
     let most = material.kings[0].max(material.kings[1]) + u8::from(material.all_men() > 0);
@@ -107,15 +158,21 @@ fn solve_in<W: Word>(
     let index = Index::<W>::new(rules.geometry, material)?;
     let levels = Levels::new(rules, material);
     if material.kings == [0, 0] {
-        return solve_men(&game, &sets, material, &levels, store, ctl);
+        return solve_men(&game, &sets, material, &levels, store, ctl).map(Some);
     }
     let arrays: Vec<_> = material
         .sides()
         .iter()
         .map(|_| SharedArray::new(index.positions()))
         .collect();
+    let codes: Vec<_> = material
+        .sides()
+        .iter()
+        .filter(|_| measure.plies().is_some())
+        .map(|_| SharedCodes::new(index.positions()))
+        .collect();
     let own = if material.all_men() > 0 {
-        let planes = |side| Planes::new(&game, &sets, material, side).map(Arc::new);
+        let planes = |side| Planes::new(&game, &sets, measure, material, side).map(Arc::new);
         let [white, black] = dambase_rules::Side::BOTH;
         Some([planes(white)?, planes(black)?])
     } else {
@@ -123,22 +180,25 @@ fn solve_in<W: Word>(
     };
     let children = |mover: dambase_rules::Side| {
         let own = own.as_ref().map(|own| &own[mover.other() as usize]);
-        Children::new(&game, &sets, material, mover, own, store)
+        Children::new(&game, &sets, measure, material, mover, own, store)
     };
     let [white, black] = dambase_rules::Side::BOTH;
     let job = Job {
         game: &game,
         sets: &sets,
+        measure,
         material,
         index,
         children: [children(white)?, children(black)?],
         own,
         arrays: &arrays,
+        codes: &codes,
+        too_long: AtomicBool::new(false),
         levels,
         turned: (0..=most as usize).map(|k| sets.turned(k)).collect(),
         ctl,
     };
-    let arenas = Pool::<Arena<'_, W>>::default();
+    let arenas = Pool::<Arena<'_, W, M>>::default();
     // Enough work for a task, enough tasks for the threads.
     let positions = index.king_space() * material.sides().len() as u64;
     let at_least = ((1 << 16) / positions.max(1) + 1) as usize;
@@ -162,18 +222,25 @@ fn solve_in<W: Word>(
         (0..units.div_ceil(chunk))
             .into_par_iter()
             .try_for_each(task)?;
+        if job.too_long.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
     }
     if let Some(own) = &job.own {
         for side in dambase_rules::Side::BOTH {
-            store.planes().put(material, side, &own[side as usize]);
+            store
+                .planes()
+                .put(measure, material, side, &own[side as usize]);
         }
     }
+    drop(arenas);
     drop(job);
-    Ok(Solved {
+    let codes = codes.into_iter().map(SharedCodes::into_array);
+    Ok(Some(Solved {
         material,
         wld: arrays.into_iter().map(SharedArray::into_array).collect(),
-        dtw: None,
-    })
+        dtw: measure.plies().map(|_| codes.collect()),
+    }))
 }
 
 /// [`solve_in`] for materials without kings.
@@ -188,7 +255,8 @@ fn solve_men<W: Word>(
     let sides = dambase_rules::Side::BOTH;
     let index = Index::<W>::new(game.rules.geometry, material)?;
     let arrays = sides.map(|_| SharedArray::new(index.positions()));
-    let [white, black] = sides.map(|mover| Children::new(game, sets, material, mover, None, store));
+    let [white, black] =
+        sides.map(|mover| Children::new(game, sets, Values, material, mover, None, store));
     let men = Men {
         game,
         material,

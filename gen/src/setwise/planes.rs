@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use dambase_rules::Side;
-use dambase_tables::{Index, Material, WldArray};
+use dambase_tables::{Index, Material};
 use rayon::prelude::*;
 
+use super::codes;
 use super::dense::{Reader, Writer};
 use super::game::Game;
 use super::layout::{Sets, legal_word};
+use super::measure::{Measure, Stored, Values};
 use super::reach::symmetrise;
 use super::word::{MAX_WIDTH, Pack, WithPack, Word, transpose, with_pack};
 use crate::Error;
@@ -73,10 +75,11 @@ pub(super) fn view_of(material: Material, to_move: Side) -> Option<Side> {
         .find(|&s| material.kings[s as usize] > 0)
 }
 
-/// One slice, any material, as two planes: positions the side to move has won and has lost.
+/// One slice, any material, as planes: positions the side to move has won and has lost, or the bits
+/// of the merits of moves to them.
 ///
-/// For each placement of the men: words `[kings of the other side][other kings of the view's
-/// side]`, the last fastest, first all of the won plane, then all of the lost one.
+/// For each placement of the men and each plane: words `[kings of the other side][other kings of
+/// the view's side]`, the last fastest.
 #[derive(Debug)]
 pub(super) struct Planes<W> {
     pub(super) index: Index<W>,
@@ -84,14 +87,16 @@ pub(super) struct Planes<W> {
     pub(super) view: Side,
     /// Words of one plane for one placement of the men.
     pub(super) block: usize,
+    count: usize,
     slab: Slab<W>,
 }
 
 impl<W: Word> Planes<W> {
-    /// Planes without won or lost positions. The material must have a king.
+    /// Empty planes. The material must have a king.
     pub(super) fn new(
         game: &Game<W>,
         sets: &Sets<W>,
+        measure: impl Measure,
         material: Material,
         to_move: Side,
     ) -> Result<Self, Error> {
@@ -104,29 +109,38 @@ impl<W: Word> Planes<W> {
             index,
             view,
             block,
-            slab: Slab::new(2 * block * units),
+            count: measure.planes(),
+            slab: Slab::new(measure.planes() * block * units),
         })
     }
     /// Bytes of the words.
     pub(super) fn bytes(&self) -> u64 {
         (self.slab.len * size_of::<W>()) as u64
     }
-    /// The planes `(won, lost)` for one placement of the men.
+    /// The planes for one placement of the men.
+    #[inline(always)]
+    pub(super) fn rows<M: Measure>(&self, measure: M, men_rank: u64) -> M::Array<&[W]> {
+        debug_assert_eq!(self.count, measure.planes());
+        let from = self.count * self.block * men_rank as usize;
+        let words = self.slab.get(from, self.count * self.block);
+        measure.array(|p| &words[p * self.block..(p + 1) * self.block])
+    }
+    /// The planes `(won, lost)` for one placement of the men, where there are no distances.
     #[inline(always)]
     pub(super) fn block(&self, men_rank: u64) -> (&[W], &[W]) {
-        let from = 2 * self.block * men_rank as usize;
-        self.slab.get(from, 2 * self.block).split_at(self.block)
+        let [won, lost] = self.rows(Values, men_rank);
+        (won, lost)
     }
-    /// The planes for one placement of the men, to be written.
+    /// The planes for one placement of the men, one after the other, to be written.
     ///
     /// # Safety
     /// Nobody else may read or write this placement's planes while the result lives.
     #[allow(unsafe_code, clippy::mut_from_ref)]
-    pub(super) unsafe fn block_mut(&self, men_rank: u64) -> (&mut [W], &mut [W]) {
-        let from = 2 * self.block * men_rank as usize;
+    pub(super) unsafe fn rows_mut(&self, men_rank: u64) -> std::slice::ChunksExactMut<'_, W> {
+        let from = self.count * self.block * men_rank as usize;
         // SAFETY: the caller's promise.
-        let words = unsafe { self.slab.get_mut(from, 2 * self.block) };
-        words.split_at_mut(self.block)
+        let words = unsafe { self.slab.get_mut(from, self.count * self.block) };
+        words.chunks_exact_mut(self.block)
     }
 
     /// Converts a slice of a canonical material from the dense index. With `mirrored` the planes
@@ -134,16 +148,17 @@ impl<W: Word> Planes<W> {
     pub(super) fn from_dense(
         game: &Game<W>,
         sets: &Sets<W>,
+        measure: impl Measure,
         material: Material,
         to_move: Side,
-        array: &WldArray,
+        array: Stored<'_>,
         mirrored: bool,
     ) -> Result<Arc<Self>, Error> {
         let index = Index::<W>::new(game.rules.geometry, material)?;
         let planes = if mirrored {
-            Self::new(game, sets, material.mirrored(), to_move.other())?
+            Self::new(game, sets, measure, material.mirrored(), to_move.other())?
         } else {
-            Self::new(game, sets, material, to_move)?
+            Self::new(game, sets, measure, material, to_move)?
         };
         let dense = dense_view(material);
         let view = if mirrored {
@@ -158,26 +173,46 @@ impl<W: Word> Planes<W> {
                 sets.turned(kings(view) - 1),
             )
         });
+        let merits = match array {
+            Stored::Values(_) => Vec::new(),
+            Stored::Distances(array) => codes::merits(measure, array),
+        };
         let chunk = (1 << 14) / planes.block.clamp(1, 1 << 14);
         let units: Vec<u64> = (0..index.men_placements()).collect();
         units.par_chunks(chunk.max(1)).for_each(|units| {
             let inner = sets.count(kings(dense) - 1);
             let words = inner * sets.count(kings(dense.other()));
-            let mut a = [vec![W::EMPTY; words], vec![W::EMPTY; words]];
-            let mut b = [vec![W::EMPTY; planes.block], vec![W::EMPTY; planes.block]];
+            let mut a = vec![vec![W::EMPTY; words]; planes.count];
+            let mut b = vec![vec![W::EMPTY; planes.block]; planes.count];
             let mut buffer = Vec::new();
             for &unit in units {
                 let men = index.men(unit);
                 let all_men = men[0] | men[1];
-                with_pack(ReadUnit {
-                    game,
-                    sets,
-                    material,
-                    men: all_men,
-                    reader: Reader::new(array.packed(), unit * index.king_space()),
-                    out: &mut a,
-                    buffer: &mut buffer,
-                });
+                let start = unit * index.king_space();
+                for plane in &mut a {
+                    plane.fill(W::EMPTY);
+                }
+                match array {
+                    Stored::Values(array) => with_pack(ReadUnit {
+                        game,
+                        sets,
+                        material,
+                        men: all_men,
+                        reader: Reader::new(array.packed(), start),
+                        out: &mut a,
+                    }),
+                    Stored::Distances(array) => {
+                        let codes = &array.codes[start as usize..];
+                        let mut rows = codes.iter().map(|&c| merits[usize::from(c)]);
+                        for_each_first(game, sets, material, all_men, |at, first, _| {
+                            codes::read(first, &mut rows, &mut a, at);
+                        });
+                    }
+                }
+                let others = kings(dense) - 1;
+                for row in a.iter_mut().flat_map(|a| a.chunks_exact_mut(inner)) {
+                    symmetrise(sets, others, row, &mut buffer);
+                }
                 if view != dense {
                     for (a, b) in a.iter().zip(&mut b) {
                         b.fill(W::EMPTY);
@@ -194,8 +229,8 @@ impl<W: Word> Planes<W> {
                 // SAFETY: every placement is written once, by the thread that has its chunk, and
                 // nobody has the planes yet.
                 #[allow(unsafe_code)]
-                let (won, lost) = unsafe { planes.block_mut(target) };
-                for (from, to) in a.iter().zip([won, lost]) {
+                let rows = unsafe { planes.rows_mut(target) };
+                for (from, to) in a.iter().zip(rows) {
                     match &turned {
                         None => to.copy_from_slice(from),
                         Some((outer, inner)) => {
@@ -221,87 +256,89 @@ pub(super) fn dense_view(material: Material) -> Side {
     }
 }
 
-/// Reads one king space into words `(won, lost)` of the dense view.
+/// The words of one king space in the order of the dense index, from words in the dense view: calls
+/// `each` with the number of the word, the squares of the vector at which positions are stored, and
+/// what else stands on the board.
+#[inline(always)]
+pub(super) fn for_each_first<W: Word>(
+    game: &Game<W>,
+    sets: &Sets<W>,
+    material: Material,
+    men: W,
+    mut each: impl FnMut(usize, W, W),
+) {
+    let dense = dense_view(material);
+    let others = material.kings[dense as usize] as usize - 1;
+    let inner = sets.count(others);
+    let outer = sets.all(material.kings[dense.other() as usize] as usize);
+    for (row, &enemy) in outer.iter().enumerate() {
+        let fixed = men | enemy;
+        if !(enemy & men).is_empty() {
+            continue;
+        }
+        for (i, &own) in sets.all(others).iter().enumerate() {
+            let first = first_word(game.all, fixed, own);
+            if !first.is_empty() {
+                each(row * inner + i, first, fixed | own);
+            }
+        }
+    }
+}
+
+/// Reads one king space into words `(won, lost)` of the dense view, those of `first_word`.
 struct ReadUnit<'a, 'r, W: Word> {
     game: &'a Game<W>,
     sets: &'a Sets<W>,
     material: Material,
     men: W,
     reader: Reader<'r>,
-    out: &'a mut [Vec<W>; 2],
-    buffer: &'a mut Vec<W>,
+    out: &'a mut [Vec<W>],
 }
 
 impl<W: Word> WithPack for ReadUnit<'_, '_, W> {
     type Output = ();
     #[inline(always)]
     fn run<P: Pack>(mut self, pack: P) {
-        let (sets, material) = (self.sets, self.material);
-        let dense = dense_view(material);
-        let others = material.kings[dense as usize] as usize - 1;
-        let inner = sets.count(others);
-        let [won, lost] = self.out;
-        let rows = won
-            .chunks_exact_mut(inner)
-            .zip(lost.chunks_exact_mut(inner));
-        let outer = sets.all(material.kings[dense.other() as usize] as usize);
-        for (&enemy, (won, lost)) in outer.iter().zip(rows) {
-            if !(enemy & self.men).is_empty() {
-                won.fill(W::EMPTY);
-                lost.fill(W::EMPTY);
-                continue;
-            }
-            let fixed = self.men | enemy;
-            for (i, &own) in sets.all(others).iter().enumerate() {
-                let first = first_word(self.game.all, fixed, own);
-                (won[i], lost[i]) = if first.is_empty() {
-                    (W::EMPTY, W::EMPTY)
-                } else {
-                    self.reader.row(pack, first.count(), fixed | own)
-                };
-            }
-            symmetrise(sets, others, won, self.buffer);
-            symmetrise(sets, others, lost, self.buffer);
-        }
+        let [won, lost] = self.out else {
+            unreachable!("two planes");
+        };
+        for_each_first(
+            self.game,
+            self.sets,
+            self.material,
+            self.men,
+            |at, first, taken| {
+                (won[at], lost[at]) = self.reader.row(pack, first.count(), taken);
+            },
+        );
     }
 }
 
 /// One king space in the order of the dense index, from words in the dense view.
-pub(super) struct WriteUnit<'a, W: Word> {
+pub(super) struct WriteUnit<'a, 't, W: Word, M: Measure> {
     pub(super) game: &'a Game<W>,
     pub(super) sets: &'a Sets<W>,
+    pub(super) measure: M,
     pub(super) material: Material,
     pub(super) men: W,
-    pub(super) won: &'a [W],
-    pub(super) lost: &'a [W],
+    pub(super) table: M::Array<&'t [W]>,
     pub(super) writer: &'a mut Writer,
 }
 
-impl<W: Word> WithPack for WriteUnit<'_, W> {
+impl<W: Word, M: Measure> WithPack for WriteUnit<'_, '_, W, M> {
     type Output = ();
     #[inline(always)]
     fn run<P: Pack>(self, pack: P) {
-        let (sets, material) = (self.sets, self.material);
-        let dense = dense_view(material);
-        let others = material.kings[dense as usize] as usize - 1;
-        let inner = sets.count(others);
-        let rows = self
-            .won
-            .chunks_exact(inner)
-            .zip(self.lost.chunks_exact(inner));
-        let outer = sets.all(material.kings[dense.other() as usize] as usize);
-        for (&enemy, (won, lost)) in outer.iter().zip(rows) {
-            if !(enemy & self.men).is_empty() {
-                continue;
-            }
-            let fixed = self.men | enemy;
-            for (i, &own) in sets.all(others).iter().enumerate() {
-                let first = first_word(self.game.all, fixed, own);
-                if !first.is_empty() {
-                    self.writer.row(pack, won[i], lost[i], first, fixed | own);
-                }
-            }
-        }
+        for_each_first(
+            self.game,
+            self.sets,
+            self.material,
+            self.men,
+            |at, first, taken| {
+                let (won, lost) = self.measure.outcome(&self.table, at);
+                self.writer.row(pack, won, lost, first, taken);
+            },
+        );
     }
 }
 

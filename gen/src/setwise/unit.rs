@@ -1,35 +1,44 @@
 //! One unit from start to end: exits, fixpoint, and the results put where they belong.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dambase_rules::Side;
 use dambase_tables::{Index, Material};
 use rayon::prelude::*;
 
 use super::children::Children;
+use super::codes::{CodeWriter, SharedCodes};
 use super::dense::{SharedArray, Writer};
 use super::exits::{Exits, Scratch, Unit};
-use super::fixpoint::{Buffers, Family, Mover, Shape};
+use super::fixpoint::{Buffers, Family, Mover, Shape, add};
 use super::game::Game;
 use super::layout::Sets;
 use super::levels::{self, Levels};
-use super::planes::{Planes, WriteUnit, change_view, dense_view, turn_plane};
+use super::measure::{Measure, Plies};
+use super::planes::{Planes, WriteUnit, change_view, dense_view, for_each_first, turn_plane};
+use super::race::{Field, Race, schedule};
 use super::word::{Word, with_pack};
 use crate::Control;
 
 /// Everything that stays the same for all units of a material.
-pub(super) struct Job<'a, W: Word> {
+pub(super) struct Job<'a, W: Word, M: Measure> {
     pub(super) game: &'a Game<W>,
     pub(super) sets: &'a Sets<W>,
+    pub(super) measure: M,
     pub(super) material: Material,
     pub(super) index: Index<W>,
     /// By mover.
-    pub(super) children: [Children<'a, W>; 2],
+    pub(super) children: [Children<'a, W, M>; 2],
     /// Planes of the material itself, by side to move, for units that are solved later; none if
     /// there are no men.
     pub(super) own: Option<[Arc<Planes<W>>; 2]>,
     /// In the order of [`Material::sides`].
     pub(super) arrays: &'a [SharedArray],
+    /// The same, if distances are measured.
+    pub(super) codes: &'a [SharedCodes],
+    /// Set if distances turn out to be too long for the bits of a merit.
+    pub(super) too_long: AtomicBool,
     pub(super) levels: Levels<W>,
     /// By number of kings: the number of each set turned by 180 degrees.
     pub(super) turned: Vec<Vec<u32>>,
@@ -37,22 +46,53 @@ pub(super) struct Job<'a, W: Word> {
 }
 
 /// Buffers of one thread, used for one unit after the other.
-#[derive(Debug, Default)]
-pub(super) struct Arena<'a, W: Word> {
-    scratch: Scratch<'a, W>,
+pub(super) struct Arena<'a, W: Word, M: Measure> {
+    scratch: Scratch<'a, W, M>,
     exits: [Exits<W>; 2],
     movers: [Mover<W>; 2],
+    /// The best exits, if distances are measured.
+    merits: [Vec<Vec<W>>; 2],
     /// Of the two families.
     buffers: [Buffers<W>; 2],
-    /// The results in the view of the side without the vector.
-    turned: [Mover<W>; 2],
-    mirrored: [Vec<W>; 2],
+    races: [Race<W>; 2],
+    /// The results as planes of a table, by mover, and in the view of the side without the vector.
+    tables: [Vec<Vec<W>>; 2],
+    turned: [Vec<Vec<W>>; 2],
+    mirrored: Vec<Vec<W>>,
     men: Vec<[W; 2]>,
     all_men: Vec<W>,
     /// The ranks of the placements.
     ranks: Vec<u64>,
     sideways: [Vec<Vec<u32>>; 2],
-    writer: Writer,
+    writers: Writers,
+}
+
+/// What puts values and distances into the dense arrays.
+#[derive(Debug, Default)]
+struct Writers {
+    values: Writer,
+    codes: CodeWriter,
+}
+
+impl<W: Word, M: Measure> Default for Arena<'_, W, M> {
+    fn default() -> Self {
+        Self {
+            scratch: Scratch::default(),
+            exits: Default::default(),
+            movers: Default::default(),
+            merits: Default::default(),
+            buffers: Default::default(),
+            races: Default::default(),
+            tables: Default::default(),
+            turned: Default::default(),
+            mirrored: Vec::new(),
+            men: Vec::new(),
+            all_men: Vec::new(),
+            ranks: Vec::new(),
+            sideways: Default::default(),
+            writers: Writers::default(),
+        }
+    }
 }
 
 /// The side whose king is the vector of the fixpoint: the one with longer rows.
@@ -64,11 +104,11 @@ pub(super) fn fixpoint_view(material: Material) -> Side {
     }
 }
 
-impl<'a, W: Word> Job<'a, W> {
+impl<'a, W: Word, M: Measure> Job<'a, W, M> {
     /// Solves a unit, unless it is stopped before. Returns how many placements of the men are
     /// finished with it.
-    pub(super) fn solve(&'a self, unit: levels::Unit, arena: &mut Arena<'a, W>) -> u64 {
-        let (game, sets) = (self.game, self.sets);
+    pub(super) fn solve(&'a self, unit: levels::Unit, arena: &mut Arena<'a, W, M>) -> u64 {
+        let (game, sets, measure) = (self.game, self.sets, self.measure);
         let v = fixpoint_view(self.material);
         let o = v.other();
         let kings = |s: Side| self.material.kings[s as usize] as usize;
@@ -103,15 +143,14 @@ impl<'a, W: Word> Job<'a, W> {
         for (side, words, i) in [(v, words, 0), (o, other_words, 1)] {
             if alike && i == 1 {
                 let [first, second] = &mut arena.exits;
-                second.reset(words, misere);
-                let planes = first.planes_mut().into_iter().zip(second.planes_mut());
-                for (from, to) in planes {
+                second.reset(words, measure.planes(), misere);
+                for (from, to) in first.planes_mut().zip(second.planes_mut()) {
                     turn_plane(game.n, turned, from, to);
                 }
                 continue;
             }
             let exits = &mut arena.exits[i];
-            exits.reset(words * arena.men.len(), misere);
+            exits.reset(words * arena.men.len(), measure.planes(), misere);
             let children = &self.children[side as usize];
             if self.own.is_none() {
                 self.exits_of_kings(children, words, exits);
@@ -120,26 +159,21 @@ impl<'a, W: Word> Job<'a, W> {
             for (p, &men) in arena.men.iter().enumerate() {
                 let scratch = &mut arena.scratch;
                 Unit::new(game, sets, children, self.material, men, scratch)
-                    .run(&mut exits.part(p, words), scratch);
+                    .run(&mut exits.part(measure, p, words), scratch);
             }
         }
         let mut moves = [Vec::new(), Vec::new()];
         for (i, exits) in arena.exits.iter_mut().enumerate() {
             let mover = &mut arena.movers[i];
-            let to = [
-                &mut mover.capture,
-                &mut mover.won,
-                &mut mover.closed,
-                &mut moves[i],
-            ];
-            for (from, to) in exits.planes_mut().into_iter().zip(to) {
+            let merits = &mut arena.merits[i];
+            let receive = |(from, to): (&mut Vec<W>, &mut Vec<W>)| {
                 if i == 0 || !own_view {
                     std::mem::swap(from, to);
-                    continue;
+                    return;
                 }
                 to.clear();
                 if from.is_empty() {
-                    continue;
+                    return;
                 }
                 to.resize(all, W::EMPTY);
                 for (from, to) in from
@@ -148,13 +182,22 @@ impl<'a, W: Word> Job<'a, W> {
                 {
                     change_view(sets, kings(o), kings(v), from, to);
                 }
-            }
-            // Captures are lost at once if none escapes.
-            mover.lost.clear();
-            let seeds = mover.capture.iter().zip(&mover.closed);
-            mover.lost.extend(seeds.map(|(&c, &e)| c & !e));
-            for (closed, &capture) in mover.closed.iter_mut().zip(&mover.capture) {
-                *closed |= capture;
+            };
+            let from = exits.planes_mut();
+            if measure.plies().is_some() {
+                merits.resize_with(measure.planes(), Vec::new);
+                let to = [&mut mover.capture].into_iter().chain(&mut *merits);
+                from.zip(to.chain([&mut moves[i]])).for_each(receive);
+                close_decided(mover, merits);
+            } else {
+                let to = [
+                    &mut mover.capture,
+                    &mut mover.won,
+                    &mut mover.closed,
+                    &mut moves[i],
+                ];
+                from.zip(to).for_each(receive);
+                close_captures(mover);
             }
         }
 
@@ -171,25 +214,38 @@ impl<'a, W: Word> Job<'a, W> {
             shape.award_stuck(mv, &moves[0], true, &mut arena.buffers[0]);
             shape.award_stuck(mo, &moves[1], false, &mut arena.buffers[0]);
         }
-        let [vector, other] = &mut Family::both(mv, mo);
-        if !alike {
-            let [a, b] = &mut arena.buffers;
-            let join = self.own.is_none() && rayon::current_num_threads() > 1;
-            let mut vector = || shape.vector_wins(vector, a);
-            let mut other = || shape.other_wins(other, b);
-            if join {
-                rayon::join(vector, other);
-            } else {
-                vector();
-                other();
+        let join = self.own.is_none() && rayon::current_num_threads() > 1;
+        if let Some(plies) = measure.plies() {
+            let work = RaceWork {
+                movers: &mut arena.movers,
+                merits: &arena.merits,
+                races: &mut arena.races,
+                buffers: &mut arena.buffers,
+                tables: &mut arena.tables,
+            };
+            if !work.run(plies, &shape, alike.then_some(turned), join) {
+                self.too_long.store(true, Ordering::Relaxed);
+                return 0;
             }
         } else {
-            shape.vector_wins(vector, &mut arena.buffers[0]);
-            let [buffer, _] = &mut arena.mirrored;
-            buffer.clear();
-            buffer.resize(other_words, W::EMPTY);
-            change_view(sets, kings(v), kings(o), &mo.lost, buffer);
-            turn_plane(game.n, turned, buffer, &mut mv.lost);
+            let [vector, other] = &mut Family::both(mv, mo);
+            let [a, b] = &mut arena.buffers;
+            if alike {
+                shape.vector_wins(vector, a);
+                let lost = mirror_image(sets, kings(v), turned, &mo.lost);
+                mv.lost.copy_from_slice(&lost);
+            } else {
+                in_turn(
+                    join,
+                    || shape.vector_wins(vector, a),
+                    || shape.other_wins(other, b),
+                );
+            }
+            for (table, mover) in arena.tables.iter_mut().zip(&mut arena.movers) {
+                table.resize_with(2, Vec::new);
+                std::mem::swap(&mut table[0], &mut mover.won);
+                std::mem::swap(&mut table[1], &mut mover.lost);
+            }
         }
         let mirror = self.levels.has_mirror(unit);
         self.write(v, words, mirror, arena);
@@ -197,8 +253,13 @@ impl<'a, W: Word> Job<'a, W> {
     }
 
     /// The exits of the one unit of a material without men, by several threads.
-    fn exits_of_kings(&'a self, children: &'a Children<'a, W>, words: usize, out: &mut Exits<W>) {
-        let unit = |scratch: &mut Scratch<'a, W>| {
+    fn exits_of_kings(
+        &'a self,
+        children: &'a Children<'a, W, M>,
+        words: usize,
+        out: &mut Exits<W>,
+    ) {
+        let unit = |scratch: &mut Scratch<'a, W, M>| {
             let men = [W::EMPTY; 2];
             Unit::new(self.game, self.sets, children, self.material, men, scratch)
         };
@@ -208,7 +269,7 @@ impl<'a, W: Word> Job<'a, W> {
             .map(|i| all * i / pieces..all * (i + 1) / pieces)
             .filter(|strips| !strips.is_empty())
             .collect();
-        let parts = out.part(0, words).split(&whole, &strips);
+        let parts = out.part(self.measure, 0, words).split(&whole, &strips);
         parts
             .into_par_iter()
             .zip(strips)
@@ -253,7 +314,7 @@ impl<'a, W: Word> Job<'a, W> {
     }
 
     /// Puts the results into the planes of the material and into the dense arrays.
-    fn write(&self, v: Side, words: usize, mirror: bool, arena: &mut Arena<'_, W>) {
+    fn write(&self, v: Side, words: usize, mirror: bool, arena: &mut Arena<'_, W, M>) {
         let (sets, material) = (self.sets, self.material);
         let o = v.other();
         let kings = |s: Side| material.kings[s as usize] as usize;
@@ -274,8 +335,9 @@ impl<'a, W: Word> Job<'a, W> {
             if !turn(mover) {
                 continue;
             }
-            let (from, to) = (&arena.movers[mover], &mut arena.turned[mover]);
-            for (from, to) in [(&from.won, &mut to.won), (&from.lost, &mut to.lost)] {
+            let (from, to) = (&arena.tables[mover], &mut arena.turned[mover]);
+            to.resize_with(from.len(), Vec::new);
+            for (from, to) in from.iter().zip(to) {
                 to.clear();
                 to.resize(other_words * arena.men.len(), W::EMPTY);
                 for (from, to) in from
@@ -291,39 +353,34 @@ impl<'a, W: Word> Job<'a, W> {
                 for (mover, side) in [v, o].into_iter().enumerate() {
                     let planes = &own[side as usize];
                     let (source, words) = if planes.view == v {
-                        (&arena.movers[mover], words)
+                        (&arena.tables[mover], words)
                     } else {
                         (&arena.turned[mover], other_words)
                     };
                     // SAFETY: this unit is solved by this thread only, once, and others read it
                     // only after the level is finished.
                     #[allow(unsafe_code)]
-                    let (won, lost) = unsafe { planes.block_mut(rank) };
-                    won.copy_from_slice(&source.won[p * words..(p + 1) * words]);
-                    lost.copy_from_slice(&source.lost[p * words..(p + 1) * words]);
+                    let rows = unsafe { planes.rows_mut(rank) };
+                    for (to, from) in rows.zip(source) {
+                        to.copy_from_slice(&from[p * words..(p + 1) * words]);
+                    }
                 }
             }
         }
         if mirror {
             self.write_mirrored(words, arena);
         }
-        for (&side, array) in sides.iter().zip(self.arrays) {
+        for (i, &side) in sides.iter().enumerate() {
             let mover = usize::from(side != v);
             let (source, words) = if dense == v {
-                (&arena.movers[mover], words)
+                (&arena.tables[mover], words)
             } else {
                 (&arena.turned[mover], other_words)
             };
             for (p, &rank) in arena.ranks.iter().enumerate() {
                 let range = p * words..(p + 1) * words;
-                arena.writer.start(rank * self.index.king_space());
-                self.write_dense(
-                    arena.all_men[p],
-                    &source.won[range.clone()],
-                    &source.lost[range],
-                    &mut arena.writer,
-                );
-                arena.writer.finish(array);
+                let table = self.measure.array(|plane| &source[plane][range.clone()]);
+                self.write_dense(i, rank, arena.all_men[p], table, &mut arena.writers);
             }
         }
     }
@@ -331,7 +388,7 @@ impl<'a, W: Word> Job<'a, W> {
     /// The same for the mirror image of a unit of a material that is the same for both sides. The
     /// vector was White's king; the mirror image of a position with White to move has Black to
     /// move.
-    fn write_mirrored(&self, words: usize, arena: &mut Arena<'_, W>) {
+    fn write_mirrored(&self, words: usize, arena: &mut Arena<'_, W, M>) {
         let kings = self.material.kings[0] as usize;
         let turned = (&self.turned[kings][..], &self.turned[kings - 1][..]);
         let n = self.game.n;
@@ -340,7 +397,7 @@ impl<'a, W: Word> Job<'a, W> {
             let men = [men[1].reversed(n), men[0].reversed(n)];
             let rank = self.index.men_rank(men);
             for (side, source) in [
-                (Side::White, &arena.movers[1]),
+                (Side::White, &arena.tables[1]),
                 (Side::Black, &arena.turned[0]),
             ] {
                 let Some(own) = &self.own else {
@@ -348,32 +405,179 @@ impl<'a, W: Word> Job<'a, W> {
                 };
                 // SAFETY: as in `write`; the mirror image is solved with this unit only.
                 #[allow(unsafe_code)]
-                let (won, lost) = unsafe { own[side as usize].block_mut(rank) };
-                turn_plane(n, turned, &source.won[range.clone()], won);
-                turn_plane(n, turned, &source.lost[range.clone()], lost);
+                let rows = unsafe { own[side as usize].rows_mut(rank) };
+                for (to, from) in rows.zip(source) {
+                    turn_plane(n, turned, &from[range.clone()], to);
+                }
             }
             let source = &arena.turned[1];
-            let [won, lost] = &mut arena.mirrored;
-            won.resize(words, W::EMPTY);
-            lost.resize(words, W::EMPTY);
-            turn_plane(n, turned, &source.won[range.clone()], won);
-            turn_plane(n, turned, &source.lost[range], lost);
-            arena.writer.start(rank * self.index.king_space());
-            self.write_dense(men[0] | men[1], won, lost, &mut arena.writer);
-            arena.writer.finish(&self.arrays[0]);
+            let mirrored = &mut arena.mirrored;
+            mirrored.resize_with(source.len(), Vec::new);
+            for (from, to) in source.iter().zip(&mut *mirrored) {
+                to.resize(words, W::EMPTY);
+                turn_plane(n, turned, &from[range.clone()], to);
+            }
+            let table = self.measure.array(|plane| &mirrored[plane][..]);
+            self.write_dense(0, rank, men[0] | men[1], table, &mut arena.writers);
         }
     }
 
-    /// Writes one king space to the dense array, from words in the dense view.
-    fn write_dense(&self, men: W, won: &[W], lost: &[W], writer: &mut Writer) {
+    /// Writes one king space to the dense arrays of side number `i`, from words in the dense view.
+    fn write_dense(
+        &self,
+        i: usize,
+        rank: u64,
+        men: W,
+        table: M::Array<&[W]>,
+        writers: &mut Writers,
+    ) {
+        let (game, sets, material) = (self.game, self.sets, self.material);
+        let start = rank * self.index.king_space();
+        if let Some(plies) = self.measure.plies() {
+            let codes = &mut writers.codes;
+            codes.start(plies);
+            for_each_first(game, sets, material, men, |at, first, _| {
+                let cell = self.measure.array(|p| table.as_ref()[p][at]);
+                codes.row(&cell.as_ref()[..plies.bits()], first);
+            });
+            codes.finish(&self.codes[i], start);
+        }
+        writers.values.start(start);
         with_pack(WriteUnit {
-            game: self.game,
-            sets: self.sets,
-            material: self.material,
+            game,
+            sets,
+            measure: self.measure,
+            material,
             men,
-            won,
-            lost,
-            writer,
+            table,
+            writer: &mut writers.values,
         });
+        writers.values.finish(&self.arrays[i]);
     }
+}
+
+/// What the distances of a unit are found in.
+struct RaceWork<'r, W: Word> {
+    movers: &'r mut [Mover<W>; 2],
+    merits: &'r [Vec<Vec<W>>; 2],
+    races: &'r mut [Race<W>; 2],
+    buffers: &'r mut [Buffers<W>; 2],
+    tables: &'r mut [Vec<Vec<W>>; 2],
+}
+
+impl<W: Word> RaceWork<'_, W> {
+    /// Fills the tables. Returns false if merits have too few bits. `turned` if the material is the
+    /// same for both sides and has kings only.
+    fn run(
+        self,
+        plies: Plies,
+        shape: &Shape<'_, W>,
+        turned: Option<(&[u32], &[u32])>,
+        join: bool,
+    ) -> bool {
+        let ([mv, mo], [vector, other]) = (self.movers, self.races);
+        let words = mv.capture.len();
+        vector.reset(plies, words);
+        other.reset(plies, words);
+        schedule(plies, &mv.capture, &self.merits[0], &mv.won, vector, other);
+        schedule(plies, &mo.capture, &self.merits[1], &mo.won, other, vector);
+        // What is stuck has been scheduled.
+        mv.won.fill(W::EMPTY);
+        mo.won.fill(W::EMPTY);
+        let mut vector_wins = Field {
+            won: &mut mv.won,
+            lost: &mut mo.lost,
+            capture: &mv.capture,
+            closed: &mut mo.closed,
+        };
+        let mut other_wins = Field {
+            won: &mut mo.won,
+            lost: &mut mv.lost,
+            capture: &mo.capture,
+            closed: &mut mv.closed,
+        };
+        let [a, b] = self.buffers;
+        let fits = if turned.is_some() {
+            shape.race(plies, true, &mut vector_wins, vector, a)
+        } else {
+            let (first, second) = in_turn(
+                join,
+                || shape.race(plies, true, &mut vector_wins, vector, a),
+                || shape.race(plies, false, &mut other_wins, other, b),
+            );
+            first && second
+        };
+        if !fits {
+            return false;
+        }
+        let [tv, to] = self.tables;
+        tv.resize_with(plies.bits(), Vec::new);
+        to.resize_with(plies.bits(), Vec::new);
+        for p in 0..plies.bits() {
+            std::mem::swap(&mut tv[p], &mut vector.won_merits[p]);
+            std::mem::swap(&mut to[p], &mut vector.lost_merits[p]);
+            if let Some(turned) = turned {
+                add(
+                    &mirror_image(shape.sets, shape.kings[0], turned, &to[p]),
+                    &mut tv[p],
+                );
+            } else {
+                add(&other.lost_merits[p], &mut tv[p]);
+                add(&other.won_merits[p], &mut to[p]);
+            }
+        }
+        shape.add_draws(tv);
+        shape.add_draws(to);
+        true
+    }
+}
+
+/// Without distances: captures are lost at once if none escapes, and nothing else happens to them.
+/// `won` and `closed` have the exits that win and those that escape.
+fn close_captures<W: Word>(mover: &mut Mover<W>) {
+    mover.lost.clear();
+    let seeds = mover.capture.iter().zip(&mover.closed);
+    mover.lost.extend(seeds.map(|(&c, &e)| c & !e));
+    for (closed, &capture) in mover.closed.iter_mut().zip(&mover.capture) {
+        *closed |= capture;
+    }
+}
+
+/// With distances: nothing is decided yet, and what has an exit waits for it.
+fn close_decided<W: Word>(mover: &mut Mover<W>, merits: &[Vec<W>]) {
+    for plane in [&mut mover.won, &mut mover.lost] {
+        plane.clear();
+        plane.resize(mover.capture.len(), W::EMPTY);
+    }
+    mover.closed.clear();
+    mover.closed.extend_from_slice(&mover.capture);
+    for plane in merits {
+        for (closed, &word) in mover.closed.iter_mut().zip(plane) {
+            *closed |= word;
+        }
+    }
+}
+
+/// Does both, at the same time if `join`.
+fn in_turn<A: Send, B: Send>(
+    join: bool,
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if join { rayon::join(a, b) } else { (a(), b()) }
+}
+
+/// What a plane of the side without the vector is for the side with it, if the material is the same
+/// for both and has kings only. `turned` are the numbers of the turned sets.
+fn mirror_image<W: Word>(
+    sets: &Sets<W>,
+    kings: usize,
+    turned: (&[u32], &[u32]),
+    from: &[W],
+) -> Vec<W> {
+    let mut buffer = vec![W::EMPTY; from.len()];
+    change_view(sets, kings, kings, from, &mut buffer);
+    let mut to = vec![W::EMPTY; from.len()];
+    turn_plane(sets.n, turned, &buffer, &mut to);
+    to
 }

@@ -1,0 +1,422 @@
+//! The retrograde iteration of [`super::fixpoint`] ply by ply, for distances.
+//!
+//! A ply looks at what was known before it and adds what is won or lost in just so many plies; exits
+//! come in at the ply at which they count. That holds whatever the parity of the exits.
+
+use super::fixpoint::{Buffers, Family, Shape, add, gain, lose, not_won};
+use super::measure::Plies;
+use super::word::Word;
+
+/// An exit that counts from some ply on.
+#[derive(Clone, Copy, Debug)]
+struct Event<W> {
+    at: u32,
+    squares: W,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// The winner wins.
+    Won,
+    /// The loser must capture, and loses.
+    Lost,
+    /// All exits of the loser lose from now on.
+    Open,
+}
+
+/// One of the two families in work: the state of a ply, and the distances found.
+#[derive(Debug, Default)]
+pub(super) struct Race<W> {
+    /// Events by ply.
+    events: Vec<Vec<Event<W>>>,
+    /// Found in this ply, not yet to be seen.
+    new_won: Vec<W>,
+    new_lost: Vec<W>,
+    /// Where a quiet move wins nothing new: the winner must capture, or has won.
+    held: Vec<W>,
+    /// Merits of moves to the won and to the lost positions, plane by plane.
+    pub(super) won_merits: Vec<Vec<W>>,
+    pub(super) lost_merits: Vec<Vec<W>>,
+    /// Rows with something in `new_won` and `new_lost`.
+    won_rows: Vec<bool>,
+    lost_rows: Vec<bool>,
+    /// Rows with positions that have become open.
+    open_rows: Vec<bool>,
+}
+
+/// The positions of a family, the winner's and the loser's.
+pub(super) struct Field<'a, W> {
+    pub(super) won: &'a mut [W],
+    pub(super) lost: &'a mut [W],
+    /// Where the winner must capture.
+    pub(super) capture: &'a [W],
+    /// Where the loser cannot lose by quiet moves, or not yet.
+    pub(super) closed: &'a mut [W],
+}
+
+impl<W: Word> Race<W> {
+    /// Makes ready for `words` words; forgets all events.
+    pub(super) fn reset(&mut self, plies: Plies, words: usize) {
+        for events in &mut self.events {
+            events.clear();
+        }
+        let clear = |words: &mut Vec<W>, len: usize| {
+            words.clear();
+            words.resize(len, W::EMPTY);
+        };
+        for merits in [&mut self.won_merits, &mut self.lost_merits] {
+            merits.resize_with(plies.bits(), Vec::new);
+            for plane in merits {
+                clear(plane, words);
+            }
+        }
+        clear(&mut self.new_won, words);
+        clear(&mut self.new_lost, words);
+    }
+
+    fn push(&mut self, ply: usize, at: usize, squares: W, kind: Kind) {
+        if squares.is_empty() {
+            return;
+        }
+        if self.events.len() <= ply {
+            self.events.resize_with(ply + 1, Vec::new);
+        }
+        self.events[ply].push(Event {
+            at: at as u32,
+            squares,
+            kind,
+        });
+    }
+
+    /// Whether anything happens at `ply` or later.
+    fn expects(&self, ply: usize) -> bool {
+        self.events.iter().skip(ply).any(|e| !e.is_empty())
+    }
+}
+
+/// Enters the exits of one mover: wins into `wins`, in which it may win, and losses into `losses`.
+/// `merits` are the exits, `stuck` has positions won at once.
+pub(super) fn schedule<W: Word>(
+    plies: Plies,
+    capture: &[W],
+    merits: &[Vec<W>],
+    stuck: &[W],
+    wins: &mut Race<W>,
+    losses: &mut Race<W>,
+) {
+    for (at, (&capture, &stuck)) in capture.iter().zip(stuck).enumerate() {
+        wins.push(0, at, stuck, Kind::Won);
+        let mut rest = merits.iter().fold(W::EMPTY, |all, plane| all | plane[at]);
+        while !rest.is_empty() {
+            let (squares, merit) = plies.alike(merits, at, rest.first(), rest);
+            rest &= !squares;
+            match plies.decided(merit) {
+                None => {}
+                Some((ply, true)) => wins.push(ply, at, squares, Kind::Won),
+                Some((ply, false)) => {
+                    losses.push(ply, at, squares & capture, Kind::Lost);
+                    losses.push(ply, at, squares & !capture, Kind::Open);
+                }
+            }
+        }
+    }
+}
+
+impl<W: Word> Shape<'_, W> {
+    /// Finds all distances of a family; its exits have been scheduled, and nothing is won or lost
+    /// yet. Returns false, with the work unfinished, if merits have too few bits.
+    #[must_use]
+    pub(super) fn race(
+        &self,
+        plies: Plies,
+        vector_wins: bool,
+        field: &mut Field<'_, W>,
+        race: &mut Race<W>,
+        buf: &mut Buffers<W>,
+    ) -> bool {
+        let rows = self.rows();
+        let fill = |marks: &mut Vec<bool>, mark: bool| {
+            marks.clear();
+            marks.resize(rows, mark);
+        };
+        fill(&mut buf.again, true);
+        fill(&mut buf.fresh, false);
+        fill(&mut buf.some_lost, false);
+        fill(&mut race.won_rows, false);
+        fill(&mut race.lost_rows, false);
+        fill(&mut race.open_rows, false);
+        race.held.clear();
+        race.held.extend_from_slice(field.capture);
+        for ply in 0.. {
+            if self.ctl.is_stopped() {
+                return true;
+            }
+            self.enter(ply, field, race);
+            if vector_wins {
+                self.other_loses(field, race, buf);
+                self.vector_gains(field, race, buf);
+            } else {
+                self.vector_loses(field, race, buf);
+                self.other_gains(field, race, buf);
+            }
+            let any = self.settle(plies, ply, vector_wins, field, race, buf);
+            match any {
+                None => return false,
+                Some(false) if !race.expects(ply + 1) => return true,
+                Some(_) => {}
+            }
+        }
+        true
+    }
+
+    /// Adds the merit of a move that draws where a position has none.
+    pub(super) fn add_draws(&self, merits: &mut [Vec<W>]) {
+        let mut legal = Vec::new();
+        for row in 0..self.rows() {
+            let Some(fixed) = self.fixed(row) else {
+                continue;
+            };
+            self.legal(fixed, &mut legal);
+            for (&legal, at) in legal.iter().zip(self.range(row)) {
+                let decided = merits.iter().fold(W::EMPTY, |all, plane| all | plane[at]);
+                merits[0][at] |= legal & !decided;
+            }
+        }
+    }
+
+    /// The exits that count from `ply` on.
+    fn enter(&self, ply: usize, field: &mut Field<'_, W>, race: &mut Race<W>) {
+        let Some(events) = race.events.get(ply) else {
+            return;
+        };
+        for event in events {
+            let (at, squares) = (event.at as usize, event.squares);
+            let row = at / self.inner();
+            match event.kind {
+                Kind::Won => {
+                    race.new_won[at] |= squares & !field.won[at];
+                    race.won_rows[row] = true;
+                }
+                Kind::Lost => {
+                    race.new_lost[at] |= squares;
+                    race.lost_rows[row] = true;
+                }
+                Kind::Open => {
+                    field.closed[at] &= !squares;
+                    race.open_rows[row] = true;
+                }
+            }
+        }
+    }
+
+    /// Positions of the side without the vector all of whose moves lose.
+    fn other_loses(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
+        self.escapes_over(field.won, buf);
+        for row in 0..self.rows() {
+            let again = std::mem::take(&mut buf.again[row]);
+            let open = std::mem::take(&mut race.open_rows[row]);
+            if !(again || open) {
+                continue;
+            }
+            let Some(fixed) = self.fixed(row) else {
+                continue;
+            };
+            let range = self.range(row);
+            self.legal(fixed, &mut buf.legal);
+            if again {
+                self.add_beside(
+                    1,
+                    row,
+                    field.won,
+                    &mut buf.targets,
+                    &mut buf.reach,
+                    &mut buf.escapes,
+                );
+            }
+            let escapes = &buf.escapes[range.clone()];
+            let closed = &field.closed[range.clone()];
+            if lose(&buf.legal, closed, escapes, &mut race.new_lost[range]) {
+                race.lost_rows[row] = true;
+            }
+        }
+    }
+
+    /// Positions of the vector's side with a move to a lost one.
+    fn vector_gains(&self, field: &Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
+        for row in 0..self.rows() {
+            if !std::mem::take(&mut buf.fresh[row]) {
+                continue;
+            }
+            let Some(fixed) = self.fixed(row) else {
+                continue;
+            };
+            let range = self.range(row);
+            self.legal(fixed, &mut buf.legal);
+            let lost = &field.lost[range.clone()];
+            let (reach, matrix) = (&mut buf.reach, &mut buf.matrix);
+            self.vector_reach(Some(lost), lost.len(), reach, matrix, &buf.legal);
+            let held = &race.held[range.clone()];
+            if gain(&buf.reach, held, &mut race.new_won[range]) {
+                race.won_rows[row] = true;
+            }
+            self.gain_beside(0, row, field, race, buf);
+        }
+    }
+
+    /// Positions of side `s` from which a sideways step leads to a lost one of `row`.
+    fn gain_beside(
+        &self,
+        s: usize,
+        row: usize,
+        field: &Field<'_, W>,
+        race: &mut Race<W>,
+        buf: &mut Buffers<W>,
+    ) {
+        for to in self.beside(s, row) {
+            let Some(fixed) = self.fixed(to) else {
+                continue;
+            };
+            self.legal(fixed, &mut buf.legal);
+            for (l, &t) in buf.legal.iter_mut().zip(&field.lost[self.range(row)]) {
+                *l &= t;
+            }
+            let range = self.range(to);
+            let held = &race.held[range.clone()];
+            if gain(&buf.legal, held, &mut race.new_won[range]) {
+                race.won_rows[to] = true;
+            }
+        }
+    }
+
+    /// Positions of the vector's side all of whose moves lose.
+    fn vector_loses(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
+        for row in 0..self.rows() {
+            let again = std::mem::take(&mut buf.again[row]);
+            let open = std::mem::take(&mut race.open_rows[row]);
+            if !(again || open) {
+                continue;
+            }
+            let Some(fixed) = self.fixed(row) else {
+                continue;
+            };
+            let range = self.range(row);
+            self.legal(fixed, &mut buf.legal);
+            buf.targets.resize(buf.legal.len(), W::EMPTY);
+            not_won(&buf.legal, &field.won[range.clone()], &mut buf.targets);
+            let (reach, matrix) = (&mut buf.reach, &mut buf.matrix);
+            let targets = Some(&buf.targets[..]);
+            self.vector_reach(targets, buf.legal.len(), reach, matrix, &buf.legal);
+            for from in self.beside(0, row) {
+                if let Some(fixed) = self.fixed(from) {
+                    self.legal(fixed, &mut buf.matrix);
+                    buf.targets.resize(buf.matrix.len(), W::EMPTY);
+                    not_won(&buf.matrix, &field.won[self.range(from)], &mut buf.targets);
+                    add(&buf.targets, &mut buf.reach);
+                }
+            }
+            let closed = &field.closed[range.clone()];
+            if lose(&buf.legal, closed, &buf.reach, &mut race.new_lost[range]) {
+                race.lost_rows[row] = true;
+            }
+        }
+    }
+
+    /// Positions of the side without the vector with a move to a lost one.
+    fn other_gains(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
+        let mut family = Family {
+            won: &mut race.new_won,
+            lost: field.lost,
+            capture: &race.held,
+            closed: field.closed,
+        };
+        self.gains_over(&mut family, buf);
+        for row in 0..self.rows() {
+            race.won_rows[row] |= buf.again[row];
+            if std::mem::take(&mut buf.fresh[row]) {
+                self.gain_beside(1, row, field, race, buf);
+            }
+        }
+    }
+
+    /// What was found in a ply takes effect. Returns whether anything was; none if merits have too
+    /// few bits for it.
+    fn settle(
+        &self,
+        plies: Plies,
+        ply: usize,
+        vector_wins: bool,
+        field: &mut Field<'_, W>,
+        race: &mut Race<W>,
+        buf: &mut Buffers<W>,
+    ) -> Option<bool> {
+        let mut any = false;
+        let fits = ply < plies.most();
+        for row in 0..self.rows() {
+            if std::mem::take(&mut race.won_rows[row]) {
+                let range = self.range(row);
+                let new = &mut race.new_won[range.clone()];
+                if note(
+                    plies,
+                    plies.loss(ply + 1),
+                    new,
+                    range.start,
+                    &mut race.won_merits,
+                ) {
+                    if !fits {
+                        return None;
+                    }
+                    any = true;
+                    for (new, at) in new.iter_mut().zip(range) {
+                        field.won[at] |= *new;
+                        race.held[at] |= *new;
+                        *new = W::EMPTY;
+                    }
+                    if vector_wins {
+                        self.look_again(row, &mut buf.again);
+                    } else {
+                        self.look_beside(row, &mut buf.again);
+                    }
+                }
+            }
+            if std::mem::take(&mut race.lost_rows[row]) {
+                let range = self.range(row);
+                let new = &mut race.new_lost[range.clone()];
+                let merit = if fits { plies.win(ply + 1) } else { 0 };
+                if note(plies, merit, new, range.start, &mut race.lost_merits) {
+                    if !fits {
+                        return None;
+                    }
+                    any = true;
+                    for (new, at) in new.iter_mut().zip(range) {
+                        field.lost[at] |= *new;
+                        field.closed[at] |= *new;
+                        *new = W::EMPTY;
+                    }
+                    buf.fresh[row] = true;
+                    buf.some_lost[row] = true;
+                }
+            }
+        }
+        Some(any)
+    }
+}
+
+/// Writes a merit at the squares of `new`; returns whether there are any.
+fn note<W: Word>(
+    plies: Plies,
+    merit: usize,
+    new: &[W],
+    start: usize,
+    merits: &mut [Vec<W>],
+) -> bool {
+    if new.iter().all(|word| word.is_empty()) {
+        return false;
+    }
+    for (p, plane) in merits.iter_mut().enumerate() {
+        if plies.has(merit, p) {
+            add(new, &mut plane[start..start + new.len()]);
+        }
+    }
+    true
+}
