@@ -464,15 +464,13 @@ fn run_work_bytes(index: &RunIndex<u128>, positions: u64) -> u64 {
 fn work_bytes(variant: Variant, index: &Index<u128>, positions: u64, effort: Effort) -> u64 {
     let material = index.material();
     let units = index.men_placements().min(effort.threads as u64);
-    let per_position = if effort.distances { 12 } else { 8 };
+    let per_position = if effort.distances { 20 } else { 8 };
     let unit = index.king_space().saturating_mul(2 * per_position);
     let units = unit
         .saturating_mul(units)
         .min(positions.saturating_mul(per_position));
-    if effort.distances {
-        return units;
-    }
-    // The set-wise solver reads what moves lead to as words.
+    // The set-wise solver reads what moves lead to as words: two planes, or one for each bit of a
+    // distance.
     let mut planes: u64 = 0;
     for mover in Side::BOTH {
         let after = after_moves(variant, material, mover);
@@ -480,6 +478,7 @@ fn work_bytes(variant: Variant, index: &Index<u128>, positions: u64, effort: Eff
             planes = planes.saturating_add(plane_bytes(variant, m, mover));
         }
     }
+    let planes = planes.saturating_mul(if effort.distances { 4 } else { 1 });
     units.saturating_add(planes)
 }
 

@@ -295,19 +295,13 @@ impl Plies {
     fn spread<W: Word>(self, merit: usize) -> [W; MAX_BITS] {
         self.array(|p| if self.has(merit, p) { W::ALL } else { W::EMPTY })
     }
-    /// The squares of `word` at `at` that have the merit of `first`, a square of it, and that merit.
+    /// The squares of `word` that have the merit of `first`, a square of it, and that merit.
     #[inline(always)]
-    pub(super) fn alike<W: Word>(
-        self,
-        planes: &[Vec<W>],
-        at: usize,
-        first: u8,
-        mut word: W,
-    ) -> (W, usize) {
+    pub(super) fn alike<W: Word>(self, cell: &[W; MAX_BITS], first: u8, mut word: W) -> (W, usize) {
         let mut merit = 0;
-        for plane in &planes[..self.bits] {
-            let has = plane[at].has(first);
-            word &= if has { plane[at] } else { !plane[at] };
+        for &plane in &cell[..self.bits] {
+            let has = plane.has(first);
+            word &= if has { plane } else { !plane };
             merit = merit << 1 | usize::from(has);
         }
         (word, merit)

@@ -28,7 +28,7 @@ mod word;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dambase_rules::ruleset::Goal;
+use dambase_rules::ruleset::{Goal, KingRange};
 use dambase_rules::{Geometry, Rules, Ruleset, Variant};
 use dambase_tables::{Index, Material};
 use rayon::prelude::*;
@@ -53,8 +53,8 @@ use crate::{Control, Error, Solved, Store, scalar};
 /// the rayon pool it is called in.
 ///
 /// Left to the scalar solver are materials that are decided before they begin (a lone king against a
-/// lone man in the Turkish family), men only where they also step sideways, and distances of men
-/// only or beyond 510 plies.
+/// lone man in the Turkish family), men only where they also step sideways, and some distances: of
+/// men only, where no side has two kings and kings are short, and those beyond 510 plies.
 ///
 /// # Errors
 /// As [`scalar::solve`].
@@ -83,8 +83,9 @@ pub fn solve_variant(
         return Err(Error::NotCanonical(material));
     }
     let rules = variant.rules();
-    let men_only = material.kings == [0, 0];
-    if !is_set_wise(rules, material) || want_dtw && men_only {
+    let set_wise =
+        is_set_wise(rules, material) && (!want_dtw || pays_for_distances(rules, material));
+    if !set_wise {
         return scalar::solve_variant(variant, material, store, want_dtw, ctl);
     }
     let solved = match rules.geometry {
@@ -109,6 +110,13 @@ fn is_set_wise(rules: &Rules, material: Material) -> bool {
         rules.lone_king_beats_lone_man && material.pieces() == 2 && material.all_men() == 1;
     let iterated = kings > 0 || !rules.men_move_sideways();
     iterated && !decided && (kings == 0 || rules.goal != Goal::FirstCrown)
+}
+
+/// Whether distances are found faster set-wise, as measured (docs/results.md). Where each side has one
+/// short king at most, a row is one word and wins take many plies.
+fn pays_for_distances(rules: &Rules, material: Material) -> bool {
+    let most = material.kings[0].max(material.kings[1]);
+    most > 1 || most == 1 && rules.king_range == KingRange::Flying
 }
 
 /// Solves with words of one width. None if distances are too long to be measured in bits.

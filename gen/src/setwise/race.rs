@@ -4,7 +4,7 @@
 //! come in at the ply at which they count. That holds whatever the parity of the exits.
 
 use super::fixpoint::{Buffers, Family, Shape, add, gain, lose, not_won};
-use super::measure::Plies;
+use super::measure::{Measure, Plies};
 use super::word::Word;
 
 /// An exit that counts from some ply on.
@@ -43,6 +43,21 @@ pub(super) struct Race<W> {
     lost_rows: Vec<bool>,
     /// Rows with positions that have become open.
     open_rows: Vec<bool>,
+}
+
+/// What a ply has found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    won: bool,
+    lost: bool,
+}
+
+/// Which exits count from a ply on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entered {
+    any: bool,
+    /// Of the loser's.
+    open: bool,
 }
 
 /// The positions of a family, the winner's and the loser's.
@@ -107,9 +122,11 @@ pub(super) fn schedule<W: Word>(
 ) {
     for (at, (&capture, &stuck)) in capture.iter().zip(stuck).enumerate() {
         wins.push(0, at, stuck, Kind::Won);
-        let mut rest = merits.iter().fold(W::EMPTY, |all, plane| all | plane[at]);
+        let cell = plies.array(|p| merits[p][at]);
+        // All but draws, which have the first bit alone.
+        let mut rest = cell[1..].iter().fold(W::EMPTY, |all, &plane| all | plane);
         while !rest.is_empty() {
-            let (squares, merit) = plies.alike(merits, at, rest.first(), rest);
+            let (squares, merit) = plies.alike(&cell, rest.first(), rest);
             rest &= !squares;
             match plies.decided(merit) {
                 None => {}
@@ -148,23 +165,39 @@ impl<W: Word> Shape<'_, W> {
         fill(&mut race.open_rows, false);
         race.held.clear();
         race.held.extend_from_slice(field.capture);
+        // What the last ply has found. At first all rows are looked at.
+        let mut found = Found {
+            won: true,
+            lost: false,
+        };
         for ply in 0.. {
             if self.ctl.is_stopped() {
                 return true;
             }
-            self.enter(ply, field, race);
-            if vector_wins {
-                self.other_loses(field, race, buf);
-                self.vector_gains(field, race, buf);
-            } else {
-                self.vector_loses(field, race, buf);
-                self.other_gains(field, race, buf);
+            let now = self.enter(ply, field, race);
+            if now.open || found.won {
+                if vector_wins {
+                    self.other_loses(field, race, buf);
+                } else {
+                    self.vector_loses(field, race, buf);
+                }
             }
-            let any = self.settle(plies, ply, vector_wins, field, race, buf);
-            match any {
+            if found.lost {
+                if vector_wins {
+                    self.vector_gains(field, race, buf);
+                } else {
+                    self.other_gains(field, race, buf);
+                }
+            }
+            if !now.any && !found.won && !found.lost {
+                if !race.expects(ply + 1) {
+                    return true;
+                }
+                continue;
+            }
+            match self.settle(plies, ply, vector_wins, field, race, buf) {
                 None => return false,
-                Some(false) if !race.expects(ply + 1) => return true,
-                Some(_) => {}
+                Some(new) => found = new,
             }
         }
         true
@@ -186,10 +219,12 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// The exits that count from `ply` on.
-    fn enter(&self, ply: usize, field: &mut Field<'_, W>, race: &mut Race<W>) {
+    fn enter(&self, ply: usize, field: &mut Field<'_, W>, race: &mut Race<W>) -> Entered {
+        let mut entered = Entered::default();
         let Some(events) = race.events.get(ply) else {
-            return;
+            return entered;
         };
+        entered.any = !events.is_empty();
         for event in events {
             let (at, squares) = (event.at as usize, event.squares);
             let row = at / self.inner();
@@ -205,9 +240,11 @@ impl<W: Word> Shape<'_, W> {
                 Kind::Open => {
                     field.closed[at] &= !squares;
                     race.open_rows[row] = true;
+                    entered.open = true;
                 }
             }
         }
+        entered
     }
 
     /// Positions of the side without the vector all of whose moves lose.
@@ -339,8 +376,7 @@ impl<W: Word> Shape<'_, W> {
         }
     }
 
-    /// What was found in a ply takes effect. Returns whether anything was; none if merits have too
-    /// few bits for it.
+    /// What was found in a ply takes effect. None if merits have too few bits for it.
     fn settle(
         &self,
         plies: Plies,
@@ -349,8 +385,8 @@ impl<W: Word> Shape<'_, W> {
         field: &mut Field<'_, W>,
         race: &mut Race<W>,
         buf: &mut Buffers<W>,
-    ) -> Option<bool> {
-        let mut any = false;
+    ) -> Option<Found> {
+        let mut found = Found::default();
         let fits = ply < plies.most();
         for row in 0..self.rows() {
             if std::mem::take(&mut race.won_rows[row]) {
@@ -366,7 +402,7 @@ impl<W: Word> Shape<'_, W> {
                     if !fits {
                         return None;
                     }
-                    any = true;
+                    found.won = true;
                     for (new, at) in new.iter_mut().zip(range) {
                         field.won[at] |= *new;
                         race.held[at] |= *new;
@@ -387,7 +423,7 @@ impl<W: Word> Shape<'_, W> {
                     if !fits {
                         return None;
                     }
-                    any = true;
+                    found.lost = true;
                     for (new, at) in new.iter_mut().zip(range) {
                         field.lost[at] |= *new;
                         field.closed[at] |= *new;
@@ -398,7 +434,7 @@ impl<W: Word> Shape<'_, W> {
                 }
             }
         }
-        Some(any)
+        Some(found)
     }
 }
 
@@ -415,7 +451,12 @@ fn note<W: Word>(
     }
     for (p, plane) in merits.iter_mut().enumerate() {
         if plies.has(merit, p) {
-            add(new, &mut plane[start..start + new.len()]);
+            let plane = &mut plane[start..start + new.len()];
+            if let ([plane], [new]) = (&mut *plane, new) {
+                *plane |= *new;
+            } else {
+                add(new, plane);
+            }
         }
     }
     true
