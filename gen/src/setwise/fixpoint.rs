@@ -349,24 +349,62 @@ impl<W: Word> Shape<'_, W> {
                     any = true;
                     self.look_again(row, &mut buf.again);
                 }
-                for to in self.beside(0, row) {
-                    let Some(fixed) = self.fixed(to) else {
-                        continue;
-                    };
-                    self.legal(fixed, &mut buf.legal);
-                    for (l, &t) in buf.legal.iter_mut().zip(lost) {
-                        *l &= t;
-                    }
-                    let range = self.range(to);
-                    let capture = &family.capture[range.clone()];
-                    if gain(&buf.legal, capture, &mut family.won[range]) {
-                        any = true;
-                        self.look_again(to, &mut buf.again);
-                    }
-                }
+                self.gain_beside(0, row, family, &mut buf.legal, |to| {
+                    any = true;
+                    self.look_again(to, &mut buf.again);
+                });
             }
             if !any {
                 return;
+            }
+        }
+    }
+
+    /// Fills `buf.legal` with the legal squares of a row, and `buf.reach` with those from which the
+    /// vector's side has a move to a position that is not in `won`. Returns false if the row is
+    /// illegal.
+    pub(super) fn vector_escapes(&self, row: usize, won: &[W], buf: &mut Buffers<W>) -> bool {
+        let Some(fixed) = self.fixed(row) else {
+            return false;
+        };
+        self.legal(fixed, &mut buf.legal);
+        buf.targets.resize(buf.legal.len(), W::EMPTY);
+        not_won(&buf.legal, &won[self.range(row)], &mut buf.targets);
+        let (reach, matrix) = (&mut buf.reach, &mut buf.matrix);
+        let targets = Some(&buf.targets[..]);
+        self.vector_reach(targets, buf.legal.len(), reach, matrix, &buf.legal);
+        for from in self.beside(0, row) {
+            if let Some(fixed) = self.fixed(from) {
+                self.legal(fixed, &mut buf.matrix);
+                not_won(&buf.matrix, &won[self.range(from)], &mut buf.targets);
+                add(&buf.targets, &mut buf.reach);
+            }
+        }
+        true
+    }
+
+    /// Adds the positions from which a sideways step of side `s` leads to a lost one of `row`, and
+    /// tells `each` the rows in which there are new ones.
+    pub(super) fn gain_beside(
+        &self,
+        s: usize,
+        row: usize,
+        family: &mut Family<'_, W>,
+        legal: &mut Vec<W>,
+        mut each: impl FnMut(usize),
+    ) {
+        for to in self.beside(s, row) {
+            let Some(fixed) = self.fixed(to) else {
+                continue;
+            };
+            self.legal(fixed, legal);
+            for (l, &t) in legal.iter_mut().zip(&family.lost[self.range(row)]) {
+                *l &= t;
+            }
+            let range = self.range(to);
+            let capture = &family.capture[range.clone()];
+            if gain(legal, capture, &mut family.won[range]) {
+                each(to);
             }
         }
     }
@@ -525,27 +563,10 @@ impl<W: Word> Shape<'_, W> {
                 if !std::mem::take(&mut buf.again[row]) {
                     continue;
                 }
-                let Some(fixed) = self.fixed(row) else {
+                if !self.vector_escapes(row, family.won, buf) {
                     continue;
-                };
-                let range = self.range(row);
-                self.legal(fixed, &mut buf.legal);
-                buf.targets.resize(buf.legal.len(), W::EMPTY);
-                not_won(&buf.legal, &family.won[range.clone()], &mut buf.targets);
-                self.vector_reach(
-                    Some(&buf.targets),
-                    buf.legal.len(),
-                    &mut buf.reach,
-                    &mut buf.matrix,
-                    &buf.legal,
-                );
-                for from in self.beside(0, row) {
-                    if let Some(fixed) = self.fixed(from) {
-                        self.legal(fixed, &mut buf.matrix);
-                        not_won(&buf.matrix, &family.won[self.range(from)], &mut buf.targets);
-                        add(&buf.targets, &mut buf.reach);
-                    }
                 }
+                let range = self.range(row);
                 let closed = &family.closed[range.clone()];
                 let lost = &mut family.lost[range];
                 let new = lose(&buf.legal, closed, &buf.reach, lost);
@@ -564,20 +585,9 @@ impl<W: Word> Shape<'_, W> {
                 if !std::mem::take(&mut buf.fresh[row]) {
                     continue;
                 }
-                for to in self.beside(1, row) {
-                    let Some(fixed) = self.fixed(to) else {
-                        continue;
-                    };
-                    self.legal(fixed, &mut buf.legal);
-                    for (l, &t) in buf.legal.iter_mut().zip(&family.lost[self.range(row)]) {
-                        *l &= t;
-                    }
-                    let range = self.range(to);
-                    let capture = &family.capture[range.clone()];
-                    if gain(&buf.legal, capture, &mut family.won[range]) {
-                        self.look_beside(to, &mut buf.again);
-                    }
-                }
+                self.gain_beside(1, row, family, &mut buf.legal, |to| {
+                    self.look_beside(to, &mut buf.again);
+                });
             }
         }
     }

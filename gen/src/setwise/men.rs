@@ -176,7 +176,7 @@ impl<W: Word> Men<'_, W> {
                 self.capture(Side::Black, men)
             } else {
                 let mut best = Best::default();
-                for from in black.squares() {
+                'moves: for from in black.squares() {
                     let rest = black ^ W::bit(from);
                     for &d in &game.man_forward[1] {
                         let to = game.grid.step[d][from as usize];
@@ -190,6 +190,9 @@ impl<W: Word> Men<'_, W> {
                             best.add_words(W::bit(to), won[0], lost[0]);
                         } else {
                             best.add(LOSS);
+                        }
+                        if best.win {
+                            break 'moves;
                         }
                     }
                 }
@@ -260,6 +263,9 @@ impl<W: Word> Men<'_, W> {
     fn white_steps(&self, steps: &[Step], black: W) -> Best {
         let mut best = Best::default();
         for step in steps {
+            if best.win {
+                break;
+            }
             if black.has(step.to) {
                 continue;
             }

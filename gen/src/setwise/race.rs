@@ -3,7 +3,7 @@
 //! A ply looks at what was known before it and adds what is won or lost in just so many plies; exits
 //! come in at the ply at which they count. That holds whatever the parity of the exits.
 
-use super::fixpoint::{Buffers, Family, Shape, add, gain, lose, not_won};
+use super::fixpoint::{Buffers, Family, Shape, add, gain, lose};
 use super::measure::{Measure, Plies};
 use super::word::Word;
 
@@ -176,11 +176,7 @@ impl<W: Word> Shape<'_, W> {
             }
             let now = self.enter(ply, field, race);
             if now.open || found.won {
-                if vector_wins {
-                    self.other_loses(field, race, buf);
-                } else {
-                    self.vector_loses(field, race, buf);
-                }
+                self.lose_all(vector_wins, field, race, buf);
             }
             if found.lost {
                 if vector_wins {
@@ -247,31 +243,40 @@ impl<W: Word> Shape<'_, W> {
         entered
     }
 
-    /// Positions of the side without the vector all of whose moves lose.
-    fn other_loses(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
-        self.escapes_over(field.won, buf);
+    /// Positions of the loser all of whose moves lose.
+    fn lose_all(
+        &self,
+        vector_wins: bool,
+        field: &mut Field<'_, W>,
+        race: &mut Race<W>,
+        buf: &mut Buffers<W>,
+    ) {
+        if vector_wins {
+            self.escapes_over(field.won, buf);
+        }
         for row in 0..self.rows() {
             let again = std::mem::take(&mut buf.again[row]);
             let open = std::mem::take(&mut race.open_rows[row]);
             if !(again || open) {
                 continue;
             }
-            let Some(fixed) = self.fixed(row) else {
-                continue;
-            };
             let range = self.range(row);
-            self.legal(fixed, &mut buf.legal);
-            if again {
-                self.add_beside(
-                    1,
-                    row,
-                    field.won,
-                    &mut buf.targets,
-                    &mut buf.reach,
-                    &mut buf.escapes,
-                );
-            }
-            let escapes = &buf.escapes[range.clone()];
+            let escapes = if vector_wins {
+                let Some(fixed) = self.fixed(row) else {
+                    continue;
+                };
+                self.legal(fixed, &mut buf.legal);
+                if again {
+                    let (targets, reach) = (&mut buf.targets, &mut buf.reach);
+                    self.add_beside(1, row, field.won, targets, reach, &mut buf.escapes);
+                }
+                &buf.escapes[range.clone()]
+            } else {
+                if !self.vector_escapes(row, field.won, buf) {
+                    continue;
+                }
+                &buf.reach[..]
+            };
             let closed = &field.closed[range.clone()];
             if lose(&buf.legal, closed, escapes, &mut race.new_lost[range]) {
                 race.lost_rows[row] = true;
@@ -280,7 +285,7 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// Positions of the vector's side with a move to a lost one.
-    fn vector_gains(&self, field: &Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
+    fn vector_gains(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
         for row in 0..self.rows() {
             if !std::mem::take(&mut buf.fresh[row]) {
                 continue;
@@ -297,65 +302,16 @@ impl<W: Word> Shape<'_, W> {
             if gain(&buf.reach, held, &mut race.new_won[range]) {
                 race.won_rows[row] = true;
             }
-            self.gain_beside(0, row, field, race, buf);
-        }
-    }
-
-    /// Positions of side `s` from which a sideways step leads to a lost one of `row`.
-    fn gain_beside(
-        &self,
-        s: usize,
-        row: usize,
-        field: &Field<'_, W>,
-        race: &mut Race<W>,
-        buf: &mut Buffers<W>,
-    ) {
-        for to in self.beside(s, row) {
-            let Some(fixed) = self.fixed(to) else {
-                continue;
+            let won_rows = &mut race.won_rows;
+            let mut family = Family {
+                won: &mut race.new_won,
+                lost: field.lost,
+                capture: &race.held,
+                closed: field.closed,
             };
-            self.legal(fixed, &mut buf.legal);
-            for (l, &t) in buf.legal.iter_mut().zip(&field.lost[self.range(row)]) {
-                *l &= t;
-            }
-            let range = self.range(to);
-            let held = &race.held[range.clone()];
-            if gain(&buf.legal, held, &mut race.new_won[range]) {
-                race.won_rows[to] = true;
-            }
-        }
-    }
-
-    /// Positions of the vector's side all of whose moves lose.
-    fn vector_loses(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
-        for row in 0..self.rows() {
-            let again = std::mem::take(&mut buf.again[row]);
-            let open = std::mem::take(&mut race.open_rows[row]);
-            if !(again || open) {
-                continue;
-            }
-            let Some(fixed) = self.fixed(row) else {
-                continue;
-            };
-            let range = self.range(row);
-            self.legal(fixed, &mut buf.legal);
-            buf.targets.resize(buf.legal.len(), W::EMPTY);
-            not_won(&buf.legal, &field.won[range.clone()], &mut buf.targets);
-            let (reach, matrix) = (&mut buf.reach, &mut buf.matrix);
-            let targets = Some(&buf.targets[..]);
-            self.vector_reach(targets, buf.legal.len(), reach, matrix, &buf.legal);
-            for from in self.beside(0, row) {
-                if let Some(fixed) = self.fixed(from) {
-                    self.legal(fixed, &mut buf.matrix);
-                    buf.targets.resize(buf.matrix.len(), W::EMPTY);
-                    not_won(&buf.matrix, &field.won[self.range(from)], &mut buf.targets);
-                    add(&buf.targets, &mut buf.reach);
-                }
-            }
-            let closed = &field.closed[range.clone()];
-            if lose(&buf.legal, closed, &buf.reach, &mut race.new_lost[range]) {
-                race.lost_rows[row] = true;
-            }
+            self.gain_beside(0, row, &mut family, &mut buf.legal, |to| {
+                won_rows[to] = true
+            });
         }
     }
 
@@ -368,10 +324,12 @@ impl<W: Word> Shape<'_, W> {
             closed: field.closed,
         };
         self.gains_over(&mut family, buf);
+        let won_rows = &mut race.won_rows;
         for row in 0..self.rows() {
-            race.won_rows[row] |= buf.again[row];
+            won_rows[row] |= buf.again[row];
             if std::mem::take(&mut buf.fresh[row]) {
-                self.gain_beside(1, row, field, race, buf);
+                let legal = &mut buf.legal;
+                self.gain_beside(1, row, &mut family, legal, |to| won_rows[to] = true);
             }
         }
     }
