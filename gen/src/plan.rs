@@ -478,7 +478,7 @@ fn work_bytes(variant: Variant, index: &Index<u128>, positions: u64, effort: Eff
             planes = planes.saturating_add(plane_bytes(variant, m, mover));
         }
     }
-    let planes = planes.saturating_mul(if effort.distances { 4 } else { 1 });
+    let planes = planes.saturating_mul(if effort.distances { 5 } else { 1 });
     units.saturating_add(planes)
 }
 
