@@ -101,7 +101,7 @@ fn follows(variant: Variant, material: &str, units: u64, store: &mut Store) {
     let index = Index::<u128>::new(variant.rules().geometry, material).unwrap();
     for unit in 0..units.min(index.men_placements()) {
         // Spread over all placements, away from any period of their order.
-        let rank = unit * 0x9e37_79b9_7f4a_7c15 % index.men_placements();
+        let rank = unit.wrapping_mul(0x9e37_79b9_7f4a_7c15) % index.men_placements();
         for i in 0..index.king_space() {
             let board = index.board(rank * index.king_space() + i);
             for side in Side::BOTH {
