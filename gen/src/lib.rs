@@ -3,6 +3,7 @@
 //!
 //! - [`scalar::solve`]: the block-local retrograde solver, one position at a time. It stays for
 //!   ever as the reference.
+//! - [`setwise::solve`]: the same arrays, found for all squares of a king at a time.
 //! - [`kingrun::solve`]: the solver for positions with the Frisian king run.
 //! - [`limits::solve`]: the same values under the draw limits, with the plies of the clock that
 //!   are needed.

@@ -17,7 +17,7 @@ pub(super) fn tables(dir: &Path, variant: Variant, cannot: &str) -> Result<Listi
     let inside = dir.join(variant.name());
     match Listing::read(dir, variant) {
         Ok(listing) if !listing.tables.is_empty() => Ok(listing),
-        Err(e) if inside.exists() && inside.is_dir() => Err(Failure::failed(
+        Err(e) if inside.is_dir() => Err(Failure::failed(
             format!("{cannot}: {}", chain(&e)),
             "check that the directory can be read",
         )),

@@ -288,12 +288,12 @@ pub(super) struct Captured<'a, W: Word, M: Measure> {
     blocks: Blocks<'a, W>,
 }
 
-/// Planes that have been looked up: the number of a plane among those of all of them, and those
-/// planes one after the other.
+/// Blocks of planes that have been looked up.
 #[derive(Debug)]
 pub(super) struct Blocks<'a, W> {
-    /// Where the planes of a block begin.
+    /// Where the planes of each block begin, if it has been looked up.
     starts: Vec<Option<usize>>,
+    /// Of one block after the other.
     planes: Vec<&'a [W]>,
 }
 

@@ -61,7 +61,7 @@ pub(super) struct Buffers<W> {
     pub(super) legal: Vec<W>,
     pub(super) targets: Vec<W>,
     pub(super) reach: Vec<W>,
-    pub(super) matrix: Vec<W>,
+    matrix: Vec<W>,
     run: Vec<W>,
     /// Escapes of rows that are looked at again.
     pub(super) escapes: Vec<W>,
@@ -255,13 +255,7 @@ impl<W: Word> Shape<'_, W> {
             let range = self.range(row);
             self.legal(fixed, &mut buf.legal);
             let can = if is_vector {
-                self.vector_reach(
-                    Some(&buf.legal),
-                    buf.legal.len(),
-                    &mut buf.reach,
-                    &mut buf.matrix,
-                    &buf.legal,
-                );
+                self.vector_reach(&buf.legal, &buf.legal, &mut buf.reach, &mut buf.matrix);
                 &buf.reach[..]
             } else {
                 &buf.escapes[range.clone()]
@@ -276,16 +270,8 @@ impl<W: Word> Shape<'_, W> {
     }
 
     /// From where one quiet move of a king of the vector's side leads to `targets` in its row.
-    pub(super) fn vector_reach(
-        &self,
-        targets: Option<&[W]>,
-        len: usize,
-        reach: &mut Vec<W>,
-        matrix: &mut Vec<W>,
-        legal: &[W],
-    ) {
-        reach.resize(len, W::EMPTY);
-        let targets = targets.unwrap_or(legal);
+    fn vector_reach(&self, targets: &[W], legal: &[W], reach: &mut Vec<W>, matrix: &mut Vec<W>) {
+        reach.resize(legal.len(), W::EMPTY);
         reach_by_vector(self.game, targets, legal, reach);
         symmetrise(self.sets, self.kings[0] - 1, reach, matrix);
     }
@@ -331,21 +317,7 @@ impl<W: Word> Shape<'_, W> {
                 if !std::mem::take(&mut buf.fresh[row]) {
                     continue;
                 }
-                let Some(fixed) = self.fixed(row) else {
-                    continue;
-                };
-                let range = self.range(row);
-                self.legal(fixed, &mut buf.legal);
-                let lost = &family.lost[range.clone()];
-                self.vector_reach(
-                    Some(lost),
-                    lost.len(),
-                    &mut buf.reach,
-                    &mut buf.matrix,
-                    &buf.legal,
-                );
-                let capture = &family.capture[range.clone()];
-                if gain(&buf.reach, capture, &mut family.won[range.clone()]) {
+                if self.gain_by_vector(row, family, buf) {
                     any = true;
                     self.look_again(row, &mut buf.again);
                 }
@@ -370,9 +342,7 @@ impl<W: Word> Shape<'_, W> {
         self.legal(fixed, &mut buf.legal);
         buf.targets.resize(buf.legal.len(), W::EMPTY);
         not_won(&buf.legal, &won[self.range(row)], &mut buf.targets);
-        let (reach, matrix) = (&mut buf.reach, &mut buf.matrix);
-        let targets = Some(&buf.targets[..]);
-        self.vector_reach(targets, buf.legal.len(), reach, matrix, &buf.legal);
+        self.vector_reach(&buf.targets, &buf.legal, &mut buf.reach, &mut buf.matrix);
         for from in self.beside(0, row) {
             if let Some(fixed) = self.fixed(from) {
                 self.legal(fixed, &mut buf.matrix);
@@ -381,6 +351,25 @@ impl<W: Word> Shape<'_, W> {
             }
         }
         true
+    }
+
+    /// Adds the positions of a row from which a king of the vector's side has a quiet move to a lost
+    /// one; returns whether there are new ones.
+    pub(super) fn gain_by_vector(
+        &self,
+        row: usize,
+        family: &mut Family<'_, W>,
+        buf: &mut Buffers<W>,
+    ) -> bool {
+        let Some(fixed) = self.fixed(row) else {
+            return false;
+        };
+        let range = self.range(row);
+        self.legal(fixed, &mut buf.legal);
+        let lost = &family.lost[range.clone()];
+        self.vector_reach(lost, &buf.legal, &mut buf.reach, &mut buf.matrix);
+        let capture = &family.capture[range.clone()];
+        gain(&buf.reach, capture, &mut family.won[range])
     }
 
     /// Adds the positions from which a sideways step of side `s` leads to a lost one of `row`, and

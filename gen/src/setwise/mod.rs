@@ -319,3 +319,39 @@ impl<A: Default> Pool<A> {
         self.lock().push(arena);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// That nothing is left to the scalar solver unnoticed.
+    #[test]
+    fn distances_are_found_here() {
+        let (variant, ctl) = (Variant::Russian, Control::new());
+        let mut store = Store::new();
+        for material in [2, 3].into_iter().flat_map(Material::canonical_with) {
+            let wanted = scalar::solve_variant(variant, material, &store, true, &ctl);
+            let wanted = wanted.expect("all children are there");
+            if material.kings != [0, 0] {
+                assert!(pays_for_distances(variant.rules(), material));
+                let got = solve_on::<u32>(variant, material, &store, true, &ctl);
+                assert_eq!(got.expect("all children are there"), Some(wanted.clone()));
+            }
+            store.insert(wanted);
+        }
+    }
+
+    /// A merit too short for the distances is found out, not cut.
+    #[test]
+    fn longer_merits_are_asked_for() {
+        let rules = Variant::English.rules();
+        let (store, ctl) = (Store::new(), Control::new());
+        let material = "KvK".parse().expect("a material");
+        let solve = |plies| {
+            let plies = Plies::up_to(plies).expect("few plies");
+            solve_in::<u32, _>(rules, material, &store, plies, &ctl).expect("no children")
+        };
+        assert_eq!(solve(2), None);
+        assert!(solve(60).is_some());
+    }
+}

@@ -3,7 +3,7 @@
 //! A ply looks at what was known before it and adds what is won or lost in just so many plies; exits
 //! come in at the ply at which they count. That holds whatever the parity of the exits.
 
-use super::fixpoint::{Buffers, Family, Shape, add, gain, lose};
+use super::fixpoint::{Buffers, Family, Shape, add, lose};
 use super::measure::{Measure, Plies};
 use super::word::Word;
 
@@ -102,6 +102,17 @@ impl<W: Word> Race<W> {
             squares,
             kind,
         });
+    }
+
+    /// The family in which what is won in this ply is set aside, and the marks of its rows.
+    fn new_wins<'r>(&'r mut self, field: &'r mut Field<'_, W>) -> (Family<'r, W>, &'r mut [bool]) {
+        let family = Family {
+            won: &mut self.new_won,
+            lost: field.lost,
+            capture: &self.held,
+            closed: field.closed,
+        };
+        (family, &mut self.won_rows)
     }
 
     /// Whether anything happens at `ply` or later.
@@ -286,45 +297,20 @@ impl<W: Word> Shape<'_, W> {
 
     /// Positions of the vector's side with a move to a lost one.
     fn vector_gains(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
+        let (mut family, won_rows) = race.new_wins(field);
         for row in 0..self.rows() {
-            if !std::mem::take(&mut buf.fresh[row]) {
-                continue;
+            if std::mem::take(&mut buf.fresh[row]) {
+                won_rows[row] |= self.gain_by_vector(row, &mut family, buf);
+                let legal = &mut buf.legal;
+                self.gain_beside(0, row, &mut family, legal, |to| won_rows[to] = true);
             }
-            let Some(fixed) = self.fixed(row) else {
-                continue;
-            };
-            let range = self.range(row);
-            self.legal(fixed, &mut buf.legal);
-            let lost = &field.lost[range.clone()];
-            let (reach, matrix) = (&mut buf.reach, &mut buf.matrix);
-            self.vector_reach(Some(lost), lost.len(), reach, matrix, &buf.legal);
-            let held = &race.held[range.clone()];
-            if gain(&buf.reach, held, &mut race.new_won[range]) {
-                race.won_rows[row] = true;
-            }
-            let won_rows = &mut race.won_rows;
-            let mut family = Family {
-                won: &mut race.new_won,
-                lost: field.lost,
-                capture: &race.held,
-                closed: field.closed,
-            };
-            self.gain_beside(0, row, &mut family, &mut buf.legal, |to| {
-                won_rows[to] = true
-            });
         }
     }
 
     /// Positions of the side without the vector with a move to a lost one.
     fn other_gains(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
-        let mut family = Family {
-            won: &mut race.new_won,
-            lost: field.lost,
-            capture: &race.held,
-            closed: field.closed,
-        };
+        let (mut family, won_rows) = race.new_wins(field);
         self.gains_over(&mut family, buf);
-        let won_rows = &mut race.won_rows;
         for row in 0..self.rows() {
             won_rows[row] |= buf.again[row];
             if std::mem::take(&mut buf.fresh[row]) {
@@ -347,66 +333,56 @@ impl<W: Word> Shape<'_, W> {
         let mut found = Found::default();
         let fits = ply < plies.most();
         for row in 0..self.rows() {
-            if std::mem::take(&mut race.won_rows[row]) {
-                let range = self.range(row);
+            let range = self.range(row);
+            if std::mem::take(&mut race.won_rows[row]) && any(&race.new_won[range.clone()]) {
+                if !fits {
+                    return None;
+                }
+                found.won = true;
                 let new = &mut race.new_won[range.clone()];
-                if note(
-                    plies,
-                    plies.loss(ply + 1),
-                    new,
-                    range.start,
-                    &mut race.won_merits,
-                ) {
-                    if !fits {
-                        return None;
-                    }
-                    found.won = true;
-                    for (new, at) in new.iter_mut().zip(range) {
-                        field.won[at] |= *new;
-                        race.held[at] |= *new;
-                        *new = W::EMPTY;
-                    }
-                    if vector_wins {
-                        self.look_again(row, &mut buf.again);
-                    } else {
-                        self.look_beside(row, &mut buf.again);
-                    }
+                let merit = plies.loss(ply + 1);
+                note(plies, merit, new, range.start, &mut race.won_merits);
+                move_to([&mut *field.won, &mut race.held], new, range.start);
+                if vector_wins {
+                    self.look_again(row, &mut buf.again);
+                } else {
+                    self.look_beside(row, &mut buf.again);
                 }
             }
-            if std::mem::take(&mut race.lost_rows[row]) {
-                let range = self.range(row);
-                let new = &mut race.new_lost[range.clone()];
-                let merit = if fits { plies.win(ply + 1) } else { 0 };
-                if note(plies, merit, new, range.start, &mut race.lost_merits) {
-                    if !fits {
-                        return None;
-                    }
-                    found.lost = true;
-                    for (new, at) in new.iter_mut().zip(range) {
-                        field.lost[at] |= *new;
-                        field.closed[at] |= *new;
-                        *new = W::EMPTY;
-                    }
-                    buf.fresh[row] = true;
-                    buf.some_lost[row] = true;
+            if std::mem::take(&mut race.lost_rows[row]) && any(&race.new_lost[range.clone()]) {
+                if !fits {
+                    return None;
                 }
+                found.lost = true;
+                let new = &mut race.new_lost[range.clone()];
+                let merit = plies.win(ply + 1);
+                note(plies, merit, new, range.start, &mut race.lost_merits);
+                move_to([&mut *field.lost, &mut *field.closed], new, range.start);
+                buf.fresh[row] = true;
+                buf.some_lost[row] = true;
             }
         }
         Some(found)
     }
 }
 
-/// Writes a merit at the squares of `new`; returns whether there are any.
-fn note<W: Word>(
-    plies: Plies,
-    merit: usize,
-    new: &[W],
-    start: usize,
-    merits: &mut [Vec<W>],
-) -> bool {
-    if new.iter().all(|word| word.is_empty()) {
-        return false;
+/// Whether there is any position.
+fn any<W: Word>(new: &[W]) -> bool {
+    new.iter().any(|word| !word.is_empty())
+}
+
+/// Adds `new` to both planes from `start` on, and empties it.
+fn move_to<W: Word>(planes: [&mut [W]; 2], new: &mut [W], start: usize) {
+    for plane in planes {
+        for (to, &new) in plane[start..].iter_mut().zip(&*new) {
+            *to |= new;
+        }
     }
+    new.fill(W::EMPTY);
+}
+
+/// Writes a merit at the squares of `new`.
+fn note<W: Word>(plies: Plies, merit: usize, new: &[W], start: usize, merits: &mut [Vec<W>]) {
     for (p, plane) in merits.iter_mut().enumerate() {
         if plies.has(merit, p) {
             let plane = &mut plane[start..start + new.len()];
@@ -417,5 +393,4 @@ fn note<W: Word>(
             }
         }
     }
-    true
 }
