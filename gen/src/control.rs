@@ -1,5 +1,6 @@
 //! Progress of a running solver, and the wish to stop it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::Error;
@@ -8,16 +9,21 @@ use crate::error::Error;
 #[derive(Debug, Default)]
 pub struct Control {
     positions: AtomicU64,
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
 }
 
 impl Control {
     /// Nothing done, no wish to stop.
     #[must_use]
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// For work that is to stop with this one and whose positions do not count.
+    #[must_use]
+    pub fn uncounted(&self) -> Self {
         Self {
             positions: AtomicU64::new(0),
-            stop: AtomicBool::new(false),
+            stop: Arc::clone(&self.stop),
         }
     }
     /// Stored positions finished so far, over all materials.

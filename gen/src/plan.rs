@@ -7,6 +7,8 @@ use dambase_rules::{LimitSet, Side, Variant};
 use dambase_tables::index::{MAX_OF_A_KIND, binomial};
 use dambase_tables::{Index, Material, Metric, RunIndex, TooLarge};
 
+use crate::limits::is_set_wise;
+
 /// Everything with pieces of both sides that one move of either side can lead to from `material`,
 /// in canonical form and in solving order: what must be known before `material` can be solved.
 ///
@@ -218,6 +220,8 @@ impl Plan {
             step.disk_bytes = step.disk_bytes.saturating_add(disk);
             let each = if pairs {
                 PAIRS_NANOSECONDS
+            } else if is_set_wise(limits, step.material) {
+                CLOCK_NANOSECONDS
             } else {
                 LIMITS_NANOSECONDS
             };
@@ -337,7 +341,8 @@ impl Plan {
     }
 
     /// Bytes of memory at each step under the draw limits, those marked `needed` being solved or
-    /// read: a byte for each value that is kept, and what the solver takes. An estimate.
+    /// read: a byte for each value that is kept and half a byte for what the set-wise solver looks up
+    /// of it, and what the solver takes. An estimate.
     #[must_use]
     pub fn profile_under_limits(&self, limits: &LimitSet, needed: &[bool]) -> Vec<u64> {
         let work = |i: usize| {
@@ -356,7 +361,8 @@ impl Plan {
             s.work_bytes
                 .saturating_add(s.slice_positions.saturating_mul(each))
         };
-        self.profile(needed, true, &|i| self.steps[i].positions, &work)
+        let kept = |i: usize| self.steps[i].positions.saturating_mul(3) / 2;
+        self.profile(needed, true, &kept, &work)
     }
 
     /// Bytes of the values of a material of the plan in memory, 0 for others.
@@ -432,6 +438,9 @@ const TABLE_NANOSECONDS: u64 = 150_000_000;
 
 /// What a position under the draw limits takes beside that, in nanoseconds.
 const LIMITS_NANOSECONDS: u64 = 650;
+
+/// The same where it is solved set-wise.
+const CLOCK_NANOSECONDS: u64 = 250;
 
 /// The same where pairs of plies count.
 const PAIRS_NANOSECONDS: u64 = 4000;

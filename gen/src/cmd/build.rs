@@ -37,8 +37,8 @@ pub(super) struct Build {
     /// Memory that may be taken, for example 8GiB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = resources::amount, allow_hyphen_values = true)]
     memory: Option<u64>,
-    /// How positions are solved; the tables are the same. For positions with king runs and for dtz
-    /// tables this has no effect, they have solvers of their own
+    /// How positions are solved; the tables are the same. For positions with king runs this has no
+    /// effect, they have a solver of their own
     #[arg(long, value_name = "SOLVER", value_enum, default_value_t = SolverName::SetWise)]
     solver: SolverName,
     /// Solve and write everything anew, in place of what is there

@@ -10,12 +10,13 @@ use std::time::Instant;
 use dambase_rules::movegen::{MoveList, captures};
 use dambase_rules::{LimitSet, Ruleset, Variant, WithRuleset, marker};
 use dambase_tables::{
-    DtzArray, Header, Index, Material, Metric, RuleValue, Table, Wld, WldArray, WriteOptions,
+    DtzArray, Header, Index, Material, Metric, RuleValue, Table, WldArray, WriteOptions,
     table_path, write_dtz, write_needs,
 };
 
+use super::set_wise::{of, solve_set_wise};
 use super::{Done, Plan as Solving, Ruled, RuledNeeds, RuledStore, solve_any};
-use crate::build::{Event, Options, Summary, check_run, lock};
+use crate::build::{Event, Options, Solver, Summary, check_run, lock};
 use crate::plan::Plan;
 use crate::{Control, Error, Solved, Store, kingrun, parallel, verify};
 
@@ -182,14 +183,19 @@ impl Builder<'_> {
         Ok(table)
     }
 
-    /// Win, loss and draw, from whichever table has them; captures are meaningless.
-    fn wld(&self, material: Material) -> Result<Vec<WldArray>, Error> {
+    /// Whichever table has win, loss and draw.
+    fn without_limits(&self, material: Material) -> Result<Table, Error> {
         let metric = if self.path(material, Metric::Wld).exists() {
             Metric::Wld
         } else {
             Metric::Dtw
         };
-        let table = self.open(material, metric)?;
+        self.open(material, metric)
+    }
+
+    /// Win, loss and draw; captures are meaningless.
+    fn wld(&self, material: Material) -> Result<Vec<WldArray>, Error> {
+        let table = self.without_limits(material)?;
         let sides = material.sides().iter();
         Ok(sides
             .map(|&s| table.read_wld(s))
@@ -203,12 +209,17 @@ impl Builder<'_> {
                 under: Store::with_king_run(),
             }
         } else {
-            Stores::Plain(RuledStore::new(*self.limits))
+            let store = RuledStore::new(*self.limits);
+            store.set_plane_budget(self.options.memory / 8);
+            Stores::Plain(store)
         }
     }
 
     /// Solves a material and keeps its values; gives what is to be written beside them.
     fn solve(&self, material: Material, store: &mut Stores) -> Result<Made, Error> {
+        if self.solve_set_wise(material, store, self.control)? {
+            return Ok(Made::default());
+        }
         let mut wld = self.wld(material)?;
         match store {
             Stores::Plain(store) => {
@@ -224,8 +235,8 @@ impl Builder<'_> {
                 let wld = self.resolved(material, wld, without)?;
                 let dtz =
                     kingrun::solve_ruled(self.limits, material, &wld.wld, under, self.control)?;
-                let left = dtz.iter().map(|a| of(a, RuleValue::under_limits)).collect();
-                under.insert(values(material, left));
+                let left = dtz.iter().map(|a| of(a, RuleValue::under_limits));
+                under.insert(values(material, left.collect::<Result<_, _>>()?));
                 without.insert(wld);
                 Ok(Made {
                     dtz: Some(dtz),
@@ -233,6 +244,26 @@ impl Builder<'_> {
                 })
             }
         }
+    }
+
+    /// Solves a material set-wise, values without limits too, and keeps its values; false if it is to
+    /// be done otherwise. That is faster than to put captures into what a table has.
+    fn solve_set_wise(
+        &self,
+        material: Material,
+        store: &mut Stores,
+        control: &Control,
+    ) -> Result<bool, Error> {
+        let (Stores::Plain(store), Solver::SetWise) = (store, self.options.solver) else {
+            return Ok(false);
+        };
+        self.without_limits(material)?;
+        let ruled = solve_set_wise(material, store, control)?;
+        let done = ruled.is_some();
+        if let Some(ruled) = ruled {
+            store.insert(ruled);
+        }
+        Ok(done)
     }
 
     /// Puts in the values of captures.
@@ -247,8 +278,11 @@ impl Builder<'_> {
         Ok(solved)
     }
 
-    /// Reads a finished material back, with the values of its captures.
+    /// Gets the values of a finished material, with those of its captures.
     fn load(&self, material: Material, store: &mut Stores) -> Result<(), Error> {
+        if self.solve_set_wise(material, store, &self.control.uncounted())? {
+            return Ok(());
+        }
         let table = self.open(material, Metric::Dtz)?;
         let sides = material.sides().iter();
         let mut dtz: Vec<DtzArray> = sides
@@ -262,7 +296,8 @@ impl Builder<'_> {
                     (without, RuleValue::without_limits),
                 ];
                 for (store, what) in each {
-                    let wld = dtz.iter().map(|a| of(a, what)).collect();
+                    let wld = dtz.iter().map(|a| of(a, what));
+                    let wld = wld.collect::<Result<_, _>>()?;
                     store.insert(self.resolved(material, wld, store)?);
                 }
                 return Ok(());
@@ -284,7 +319,7 @@ impl Builder<'_> {
         }
         // The file has one of two numbers. These materials are small: solve them again.
         let without = |a: &DtzArray| of(a, RuleValue::without_limits);
-        let wld: Vec<_> = dtz.iter().map(without).collect();
+        let wld: Vec<_> = dtz.iter().map(without).collect::<Result<_, _>>()?;
         let slices: Vec<_> = wld.iter().collect();
         let ruled = solve_any(material, &slices, store, &Control::new())?;
         store.insert(ruled);
@@ -331,6 +366,7 @@ impl Builder<'_> {
 }
 
 /// What is written of a material that was solved.
+#[derive(Default)]
 struct Made {
     /// Its values, if they are not kept as they are.
     dtz: Option<Vec<DtzArray>>,
@@ -379,15 +415,6 @@ fn values(material: Material, wld: Vec<WldArray>) -> Solved {
         wld,
         dtw: None,
     }
-}
-
-/// Win, loss and draw in one of the two senses.
-fn of(dtz: &DtzArray, what: impl Fn(RuleValue) -> Wld) -> WldArray {
-    let mut wld = WldArray::new(dtz.len());
-    for i in 0..dtz.len() {
-        wld.set(i, what(dtz.get(i)));
-    }
-    wld
 }
 
 /// Arrays whose captures are to be resolved, in the order of [`Material::sides`].

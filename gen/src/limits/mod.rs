@@ -19,6 +19,7 @@ mod beside;
 pub mod build;
 mod diagonal;
 pub mod prove;
+mod set_wise;
 mod unit;
 
 use std::collections::HashMap;
@@ -30,6 +31,9 @@ use dambase_tables::needs::{NeedsArray, NeedsList, NeedsNumbers};
 use dambase_tables::{Dtz, DtzArray, Index, Material, RuleValue, Wld, WldArray, canonical};
 
 use self::beside::{Beside, DoneBeside};
+use self::set_wise::Outcomes;
+pub(crate) use self::set_wise::is_set_wise;
+pub use self::set_wise::solve_set_wise;
 use crate::{Control, Error, parallel};
 
 /// The values under the limits of a canonical material.
@@ -99,6 +103,7 @@ impl RuledNeeds {
 pub struct RuledStore {
     limits: LimitSet,
     tables: HashMap<Material, Ruled>,
+    outcomes: Outcomes,
 }
 
 impl RuledStore {
@@ -108,7 +113,13 @@ impl RuledStore {
         Self {
             limits,
             tables: HashMap::new(),
+            outcomes: Outcomes::default(),
         }
+    }
+    /// Sets the bytes of word planes that may stay in memory between two materials that are solved
+    /// set-wise.
+    pub fn set_plane_budget(&self, bytes: u64) {
+        self.outcomes.set_plane_budget(bytes);
     }
     /// The limits.
     #[must_use]
@@ -122,10 +133,14 @@ impl RuledStore {
     }
     /// Takes a finished material in, in place of what was there.
     pub fn insert(&mut self, ruled: Ruled) {
-        self.tables.insert(ruled.material, ruled);
+        let material = ruled.material;
+        if self.tables.insert(material, ruled).is_some() {
+            self.outcomes.remove(material);
+        }
     }
     /// Takes a material out, to free its memory.
     pub fn remove(&mut self, material: Material) -> Option<Ruled> {
+        self.outcomes.remove(material);
         self.tables.remove(&material)
     }
 }

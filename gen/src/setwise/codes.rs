@@ -1,8 +1,8 @@
-//! Distances between the planes of merits and the stored arrays of codes.
+//! Distances and needs between the planes of merits and the stored arrays of codes.
 
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 
-use dambase_tables::DtwArray;
+use dambase_tables::{DtwArray, Dtz, DtzArray, RuleValue};
 
 use super::measure::{Measure, Plies};
 use super::word::{MAX_WIDTH, Word};
@@ -74,24 +74,48 @@ pub(super) fn read<W: Word>(
     }
 }
 
+/// The codes of positions by the merit of a move to them.
+#[derive(Debug)]
+pub(super) struct CodeOf(Vec<u16>);
+
+impl CodeOf {
+    /// Those of distances.
+    pub(super) fn distances(plies: Plies) -> Self {
+        Self((0..1 << plies.bits()).map(|m| plies.code(m)).collect())
+    }
+    /// Those of needs: [`RuleValue::code`], draws being all that is not decided.
+    pub(super) fn needs(plies: Plies) -> Self {
+        let of_merit = |merit| {
+            let Some((plies, wins)) = plies.decided(merit) else {
+                return RuleValue::Draw.code().into();
+            };
+            // The move takes one of them.
+            let need = Dtz((plies as u16).saturating_sub(1).min(RuleValue::MOST));
+            let value = if wins {
+                RuleValue::Loss(need)
+            } else {
+                RuleValue::Win(need)
+            };
+            value.code().into()
+        };
+        Self((0..1 << plies.bits()).map(of_merit).collect())
+    }
+}
+
 /// Writes codes one after the other, and then puts them into the array.
 #[derive(Debug, Default)]
 pub(super) struct CodeWriter {
     codes: Vec<u16>,
-    of_merit: Vec<u16>,
 }
 
 impl CodeWriter {
     /// Starts anew.
-    pub(super) fn start(&mut self, plies: Plies) {
+    pub(super) fn start(&mut self) {
         self.codes.clear();
-        if self.of_merit.len() != 1 << plies.bits() {
-            self.of_merit = (0..1 << plies.bits()).map(|m| plies.code(m)).collect();
-        }
     }
     /// Appends the codes at the squares of `first`; `merits` is a word of each plane.
     #[inline(always)]
-    pub(super) fn row<W: Word>(&mut self, merits: &[W], first: W) {
+    pub(super) fn row<W: Word>(&mut self, of: &CodeOf, merits: &[W], first: W) {
         let bits = merits.len();
         let mut low = [0_u64; MAX_WIDTH / 8];
         let mut high = [0_u64; MAX_WIDTH / 8];
@@ -107,33 +131,60 @@ impl CodeWriter {
         for s in first.squares() {
             let (i, shift) = (usize::from(s) / 8, usize::from(s) % 8 * 8);
             let merit = (low[i] >> shift & 0xff) | (high[i] >> shift & 0xff) << 8;
-            self.codes.push(self.of_merit[merit as usize]);
+            self.codes.push(of.0[merit as usize]);
         }
     }
     /// Puts what was written into the array from `start` on.
     pub(super) fn finish(&self, array: &SharedCodes, start: u64) {
-        let cells = &array.0[start as usize..][..self.codes.len()];
-        for (cell, &code) in cells.iter().zip(&self.codes) {
-            cell.store(code, Ordering::Relaxed);
+        let range = start as usize..start as usize + self.codes.len();
+        match array {
+            SharedCodes::Distances(cells) => {
+                for (cell, &code) in cells[range].iter().zip(&self.codes) {
+                    cell.store(code, Ordering::Relaxed);
+                }
+            }
+            SharedCodes::Needs(cells) => {
+                for (cell, &code) in cells[range].iter().zip(&self.codes) {
+                    cell.store(code as u8, Ordering::Relaxed);
+                }
+            }
         }
     }
 }
 
 /// An array of codes that several threads fill, each its own stretches.
 #[derive(Debug)]
-pub(super) struct SharedCodes(Vec<AtomicU16>);
+pub(super) enum SharedCodes {
+    Distances(Vec<AtomicU16>),
+    Needs(Vec<AtomicU8>),
+}
 
 impl SharedCodes {
-    /// `len` draws.
-    pub(super) fn new(len: u64) -> Self {
-        let codes = vec![0_u16; len as usize];
-        Self(codes.into_iter().map(AtomicU16::new).collect())
+    /// Distances of `len` draws.
+    pub(super) fn distances(len: u64) -> Self {
+        let codes = vec![0; len as usize];
+        Self::Distances(codes.into_iter().map(AtomicU16::new).collect())
     }
-    /// The finished array.
-    pub(super) fn into_array(self) -> DtwArray {
-        DtwArray {
-            codes: self.0.into_iter().map(AtomicU16::into_inner).collect(),
-        }
+    /// Needs of `len` draws.
+    pub(super) fn needs(len: u64) -> Self {
+        let codes = vec![0; len as usize];
+        Self::Needs(codes.into_iter().map(AtomicU8::new).collect())
+    }
+    /// The finished array of distances; none if these are needs.
+    pub(super) fn into_distances(self) -> Option<DtwArray> {
+        let Self::Distances(cells) = self else {
+            return None;
+        };
+        let codes = cells.into_iter().map(AtomicU16::into_inner).collect();
+        Some(DtwArray { codes })
+    }
+    /// The finished array of needs; none if these are distances.
+    pub(super) fn into_needs(self) -> Option<DtzArray> {
+        let Self::Needs(cells) = self else {
+            return None;
+        };
+        let codes = cells.into_iter().map(AtomicU8::into_inner).collect();
+        Some(DtzArray { codes })
     }
 }
 
@@ -161,13 +212,15 @@ mod tests {
         let mut rows = codes.iter().map(|&c| table[usize::from(c)]);
         read(first, &mut rows, &mut planes, 1);
         let mut writer = CodeWriter::default();
-        writer.start(plies);
+        writer.start();
+        let of = CodeOf::distances(plies);
         let words: [W; MAX_BITS] =
             std::array::from_fn(|p| planes.get(p).map_or(W::EMPTY, |p| p[1]));
-        writer.row(&words[..plies.bits()], first);
-        let shared = SharedCodes::new(codes.len() as u64 + 2);
+        writer.row(&of, &words[..plies.bits()], first);
+        let shared = SharedCodes::distances(codes.len() as u64 + 2);
         writer.finish(&shared, 1);
-        assert_eq!(shared.into_array().codes[1..=codes.len()], codes);
+        let written = shared.into_distances().expect("distances");
+        assert_eq!(written.codes[1..=codes.len()], codes);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) struct Exits<W> {
     pub(super) capture: Vec<W>,
     /// What is known of the best exit; without distances: one wins, one does not lose.
     pub(super) best: Vec<Vec<W>>,
-    /// A man can make a quiet move that is an exit; only where having no move wins.
+    /// A man can make a quiet move that is an exit; only if that is asked for.
     pub(super) moves: Vec<W>,
 }
 
@@ -40,14 +40,14 @@ pub(super) struct Part<'p, W: Word, M: Measure> {
 
 impl<W: Word> Exits<W> {
     /// Makes room for `words` empty words of so many planes.
-    pub(super) fn reset(&mut self, words: usize, planes: usize, misere: bool) {
+    pub(super) fn reset(&mut self, words: usize, planes: usize, moves: bool) {
         self.best.resize_with(planes, Vec::new);
         for plane in self.best.iter_mut().chain([&mut self.capture]) {
             plane.clear();
             plane.resize(words, W::EMPTY);
         }
         self.moves.clear();
-        self.moves.resize(if misere { words } else { 0 }, W::EMPTY);
+        self.moves.resize(if moves { words } else { 0 }, W::EMPTY);
     }
     /// All planes in their order: captures, exits, moves.
     pub(super) fn planes_mut(&mut self) -> impl Iterator<Item = &mut Vec<W>> {
@@ -475,7 +475,7 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
                 measure.add(&mut rows, i, &measure.cell(&q.child, at), !to);
             }
         }
-        if game.misere() {
+        if !out.moves.is_empty() {
             moves.clear();
             moves.resize(len, W::EMPTY);
             for q in &self.quiets {
@@ -686,7 +686,7 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
                 measure.add(&mut rows, i, &cell, mask);
             }
         }
-        if game.misere() {
+        if !out.moves.is_empty() {
             for q in &self.quiets {
                 for (i, o) in out.moves.iter_mut().enumerate() {
                     if !kings[i].has(q.to) {

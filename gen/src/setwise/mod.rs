@@ -30,12 +30,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dambase_rules::ruleset::{Goal, KingRange};
 use dambase_rules::{Geometry, Rules, Ruleset, Variant};
-use dambase_tables::{Index, Material};
+use dambase_tables::{DtzArray, Index, Material, WldArray};
 use rayon::prelude::*;
 
 use self::children::Children;
 pub use self::children::PlaneCache;
-use self::codes::SharedCodes;
+use self::codes::{CodeOf, SharedCodes};
 use self::dense::SharedArray;
 use self::game::Game;
 use self::layout::Sets;
@@ -43,6 +43,7 @@ use self::levels::Levels;
 use self::measure::{Measure, Plies, Values};
 use self::men::Men;
 use self::planes::Planes;
+use self::race::Span;
 use self::unit::{Arena, Job};
 use self::word::Word;
 use crate::plan::children;
@@ -103,6 +104,53 @@ pub fn solve_variant(
     }
 }
 
+/// What a clock leaves of a material, in the order of [`Material::sides`].
+pub(crate) struct OnClock {
+    /// What is won and lost within the clock.
+    pub(crate) wld: Vec<WldArray>,
+    /// The plies of the clock that this needs; anything else is a draw.
+    pub(crate) needs: Vec<DtzArray>,
+}
+
+/// Solves a canonical material with kings under a draw limit of `full` plies that every capture and
+/// every man's move starts again; `store` must hold what is won and lost of everything they lead
+/// to. None if it is to be left to the solver of one position after the other.
+///
+/// # Errors
+/// As [`solve`].
+pub(crate) fn solve_on_clock(
+    variant: Variant,
+    material: Material,
+    full: u16,
+    store: &Store,
+    ctl: &Control,
+) -> Result<Option<OnClock>, Error> {
+    let rules = variant.rules();
+    let Some(span) = Span::of_clock(full) else {
+        return Ok(None);
+    };
+    if material.kings == [0, 0] || rules.goal != Goal::Normal || !is_set_wise(rules, material) {
+        return Ok(None);
+    }
+    let span = Some(span);
+    let found = match rules.geometry {
+        Geometry::Diagonal8 | Geometry::Mirrored8 => {
+            solve_in::<u32, _>(rules, material, store, Values, span, ctl)
+        }
+        Geometry::Diagonal10 | Geometry::Full8 => {
+            solve_in::<u64, _>(rules, material, store, Values, span, ctl)
+        }
+        Geometry::Diagonal12 => solve_in::<u128, _>(rules, material, store, Values, span, ctl),
+    }?;
+    Ok(found.map(|found| {
+        let needs = found.codes.into_iter().filter_map(SharedCodes::into_needs);
+        OnClock {
+            wld: found.wld,
+            needs: needs.collect(),
+        }
+    }))
+}
+
 /// Whether a material is solved set-wise.
 fn is_set_wise(rules: &Rules, material: Material) -> bool {
     let kings = material.kings[0] + material.kings[1];
@@ -129,7 +177,8 @@ fn solve_on<W: Word>(
 ) -> Result<Option<Solved>, Error> {
     let rules = variant.rules();
     if !want_dtw {
-        return solve_in::<W, _>(rules, material, store, Values, ctl);
+        let solved = solve_in::<W, _>(rules, material, store, Values, None, ctl)?;
+        return Ok(solved.map(|found| found.into_solved(material)));
     }
     // The longest distance is known only in the end: some more than those of the children, and one
     // bit more each time that turns out to be too few.
@@ -142,23 +191,46 @@ fn solve_on<W: Word>(
         .unwrap_or(0);
     let mut plies = Plies::up_to(longest + (longest / 2).max(24)).or_else(|| Plies::up_to(longest));
     while let Some(measure) = plies {
-        let solved = solve_in::<W, _>(rules, material, store, measure, ctl)?;
-        if solved.is_some() {
-            return Ok(solved);
+        let span = Span::without_end(measure);
+        let solved = solve_in::<W, _>(rules, material, store, measure, Some(span), ctl)?;
+        if let Some(found) = solved {
+            return Ok(Some(found.into_solved(material)));
         }
         plies = measure.wider();
     }
     Ok(None)
 }
 
-/// None if distances are too long for the bits of a merit.
+/// What was found of a material, in the order of [`Material::sides`].
+struct Found {
+    wld: Vec<WldArray>,
+    /// If plies were counted.
+    codes: Vec<SharedCodes>,
+}
+
+impl Found {
+    /// Values, and distances if codes are distances.
+    fn into_solved(self, material: Material) -> Solved {
+        let codes = self.codes.into_iter();
+        let dtw: Option<Vec<_>> = codes.map(SharedCodes::into_distances).collect();
+        Solved {
+            material,
+            wld: self.wld,
+            dtw: dtw.filter(|dtw| !dtw.is_empty()),
+        }
+    }
+}
+
+/// Plies are counted as far as `span` goes: those of distances if `measure` has them, else those of a
+/// clock that every exit starts again. None if distances are too long for the bits of a merit.
 fn solve_in<W: Word, M: Measure>(
     rules: &'static Rules,
     material: Material,
     store: &Store,
     measure: M,
+    span: Option<Span>,
     ctl: &Control,
-) -> Result<Option<Solved>, Error> {
+) -> Result<Option<Found>, Error> {
     ctl.check()?;
     let game = Game::<W>::new(rules);
     let most = material.kings[0].max(material.kings[1]) + u8::from(material.all_men() > 0);
@@ -166,19 +238,30 @@ fn solve_in<W: Word, M: Measure>(
     let index = Index::<W>::new(rules.geometry, material)?;
     let levels = Levels::new(rules, material);
     if material.kings == [0, 0] {
-        return solve_men(&game, &sets, material, &levels, store, ctl).map(Some);
+        debug_assert!(span.is_none(), "plies of men only");
+        let wld = solve_men(&game, &sets, material, &levels, store, ctl)?;
+        let codes = Vec::new();
+        return Ok(Some(Found { wld, codes }));
     }
     let arrays: Vec<_> = material
         .sides()
         .iter()
         .map(|_| SharedArray::new(index.positions()))
         .collect();
+    let (distances, positions) = (measure.plies().is_some(), index.positions());
     let codes: Vec<_> = material
         .sides()
         .iter()
-        .filter(|_| measure.plies().is_some())
-        .map(|_| SharedCodes::new(index.positions()))
+        .filter(|_| span.is_some())
+        .map(|_| match distances {
+            true => SharedCodes::distances(positions),
+            false => SharedCodes::needs(positions),
+        })
         .collect();
+    let code_of = |span: Span| match distances {
+        true => CodeOf::distances(span.plies),
+        false => CodeOf::needs(span.plies),
+    };
     let own = if material.all_men() > 0 {
         let planes = |side| Planes::new(&game, &sets, measure, material, side).map(Arc::new);
         let [white, black] = dambase_rules::Side::BOTH;
@@ -200,6 +283,7 @@ fn solve_in<W: Word, M: Measure>(
         children: [children(white)?, children(black)?],
         own,
         arrays: &arrays,
+        span: span.map(|span| (span, code_of(span))),
         codes: &codes,
         too_long: AtomicBool::new(false),
         levels,
@@ -243,11 +327,9 @@ fn solve_in<W: Word, M: Measure>(
     }
     drop(arenas);
     drop(job);
-    let codes = codes.into_iter().map(SharedCodes::into_array);
-    Ok(Some(Solved {
-        material,
+    Ok(Some(Found {
         wld: arrays.into_iter().map(SharedArray::into_array).collect(),
-        dtw: measure.plies().map(|_| codes.collect()),
+        codes,
     }))
 }
 
@@ -259,7 +341,7 @@ fn solve_men<W: Word>(
     levels: &Levels<W>,
     store: &Store,
     ctl: &Control,
-) -> Result<Solved, Error> {
+) -> Result<Vec<WldArray>, Error> {
     let sides = dambase_rules::Side::BOTH;
     let index = Index::<W>::new(game.rules.geometry, material)?;
     let arrays = sides.map(|_| SharedArray::new(index.positions()));
@@ -287,15 +369,8 @@ fn solve_men<W: Word>(
         });
     }
     drop(men);
-    Ok(Solved {
-        material,
-        wld: arrays
-            .into_iter()
-            .take(stored)
-            .map(SharedArray::into_array)
-            .collect(),
-        dtw: None,
-    })
+    let arrays = arrays.into_iter().take(stored);
+    Ok(arrays.map(SharedArray::into_array).collect())
 }
 
 /// Arenas that are not in use.
@@ -349,9 +424,10 @@ mod tests {
         let material = "KvK".parse().expect("a material");
         let solve = |plies| {
             let plies = Plies::up_to(plies).expect("few plies");
-            solve_in::<u32, _>(rules, material, &store, plies, &ctl).expect("no children")
+            let span = Some(Span::without_end(plies));
+            solve_in::<u32, _>(rules, material, &store, plies, span, &ctl).expect("no children")
         };
-        assert_eq!(solve(2), None);
+        assert!(solve(2).is_none());
         assert!(solve(60).is_some());
     }
 }

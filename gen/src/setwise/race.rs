@@ -1,9 +1,11 @@
-//! The retrograde iteration of [`super::fixpoint`] ply by ply, for distances.
+//! The retrograde iteration of [`super::fixpoint`] ply by ply, for distances and for draw limits.
 //!
 //! A ply looks at what was known before it and adds what is won or lost in just so many plies; exits
-//! come in at the ply at which they count. That holds whatever the parity of the exits.
+//! come in at the ply at which they count. That holds whatever the parity of the exits. Under a
+//! draw limit the plies are those of a clock that every exit starts again: all exits count at ply 1,
+//! and the iteration ends with the clock.
 
-use super::fixpoint::{Buffers, Family, Shape, add, lose};
+use super::fixpoint::{Buffers, Family, Mover, Shape, add, lose};
 use super::measure::{Measure, Plies};
 use super::word::Word;
 
@@ -151,13 +153,56 @@ pub(super) fn schedule<W: Word>(
     }
 }
 
+/// The plies that are looked at, and merits with room for them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) plies: Plies,
+    /// The last one; what takes longer is a draw.
+    pub(super) last: usize,
+}
+
+impl Span {
+    /// All plies, as far as merits have room.
+    pub(super) fn without_end(plies: Plies) -> Self {
+        let last = usize::MAX;
+        Self { plies, last }
+    }
+    /// Those of a draw limit's clock, if merits can be that long.
+    pub(super) fn of_clock(full: u16) -> Option<Self> {
+        let last = usize::from(full);
+        // The merit of a move to what was found last has one ply more.
+        Plies::up_to(last + 1).map(|plies| Self { plies, last })
+    }
+}
+
+/// Enters the exits of one mover under a draw limit, in whose `won` and `closed` are those that win
+/// and those that do not lose; makes these ready for the race. `moves` has the exits of men that
+/// capture nothing. What needs the clock needs one ply of it.
+pub(super) fn schedule_on_clock<W: Word>(
+    mover: &mut Mover<W>,
+    moves: &[W],
+    wins: &mut Race<W>,
+    losses: &mut Race<W>,
+) {
+    mover.lost.clear();
+    mover.lost.resize(moves.len(), W::EMPTY);
+    for (at, &moves) in moves.iter().enumerate() {
+        let capture = mover.capture[at];
+        let escape = mover.closed[at];
+        wins.push(1, at, std::mem::take(&mut mover.won[at]), Kind::Won);
+        losses.push(1, at, capture & !escape, Kind::Lost);
+        losses.push(1, at, moves & !capture & !escape, Kind::Open);
+        mover.closed[at] |= capture | moves;
+    }
+}
+
 impl<W: Word> Shape<'_, W> {
     /// Finds all distances of a family; its exits have been scheduled, and nothing is won or lost
     /// yet. Returns false, with the work unfinished, if merits have too few bits.
     #[must_use]
     pub(super) fn race(
         &self,
-        plies: Plies,
+        Span { plies, last }: Span,
         vector_wins: bool,
         field: &mut Field<'_, W>,
         race: &mut Race<W>,
@@ -182,7 +227,7 @@ impl<W: Word> Shape<'_, W> {
             lost: false,
         };
         for ply in 0.. {
-            if self.ctl.is_stopped() {
+            if ply > last || self.ctl.is_stopped() {
                 return true;
             }
             let now = self.enter(ply, field, race);

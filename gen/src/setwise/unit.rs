@@ -8,16 +8,16 @@ use dambase_tables::{Index, Material};
 use rayon::prelude::*;
 
 use super::children::Children;
-use super::codes::{CodeWriter, SharedCodes};
+use super::codes::{CodeOf, CodeWriter, SharedCodes};
 use super::dense::{SharedArray, Writer};
 use super::exits::{Exits, Scratch, Unit};
 use super::fixpoint::{Buffers, Family, Mover, Shape, add};
 use super::game::Game;
 use super::layout::Sets;
 use super::levels::{self, Levels};
-use super::measure::{Measure, Plies};
+use super::measure::Measure;
 use super::planes::{Planes, WriteUnit, change_view, dense_view, for_each_first, turn_plane};
-use super::race::{Field, Race, schedule};
+use super::race::{Field, Race, Span, schedule, schedule_on_clock};
 use super::word::{Word, with_pack};
 use crate::Control;
 
@@ -35,7 +35,9 @@ pub(super) struct Job<'a, W: Word, M: Measure> {
     pub(super) own: Option<[Arc<Planes<W>>; 2]>,
     /// In the order of [`Material::sides`].
     pub(super) arrays: &'a [SharedArray],
-    /// The same, if distances are measured.
+    /// If plies are counted: how far, and what is written of them.
+    pub(super) span: Option<(Span, CodeOf)>,
+    /// The same as `arrays` for them.
     pub(super) codes: &'a [SharedCodes],
     /// Set if distances turn out to be too long for the bits of a merit.
     pub(super) too_long: AtomicBool,
@@ -52,6 +54,8 @@ pub(super) struct Arena<'a, W: Word, M: Measure> {
     movers: [Mover<W>; 2],
     /// The best exits, if distances are measured.
     merits: [Vec<Vec<W>>; 2],
+    /// The exits of men that capture nothing, if they are asked for.
+    moves: [Vec<W>; 2],
     /// Of the two families.
     buffers: [Buffers<W>; 2],
     races: [Race<W>; 2],
@@ -81,6 +85,7 @@ impl<W: Word, M: Measure> Default for Arena<'_, W, M> {
             exits: Default::default(),
             movers: Default::default(),
             merits: Default::default(),
+            moves: Default::default(),
             buffers: Default::default(),
             races: Default::default(),
             tables: Default::default(),
@@ -126,6 +131,9 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
         let words = sets.count(kings(v) - 1) * sets.count(kings(o));
         let all = words * arena.men.len();
         let misere = game.misere();
+        // The plies of a clock are counted from exits that are not measured.
+        let on_clock = self.span.is_some() && measure.plies().is_none();
+        let with_moves = misere || on_clock;
 
         // Exits of both sides; those of the other side in its own view first.
         let own_view = kings(o) > 0;
@@ -143,14 +151,14 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
         for (side, words, i) in [(v, words, 0), (o, other_words, 1)] {
             if alike && i == 1 {
                 let [first, second] = &mut arena.exits;
-                second.reset(words, measure.planes(), misere);
+                second.reset(words, measure.planes(), with_moves);
                 for (from, to) in first.planes_mut().zip(second.planes_mut()) {
                     turn_plane(game.n, turned, from, to);
                 }
                 continue;
             }
             let exits = &mut arena.exits[i];
-            exits.reset(words * arena.men.len(), measure.planes(), misere);
+            exits.reset(words * arena.men.len(), measure.planes(), with_moves);
             let children = &self.children[side as usize];
             if self.own.is_none() {
                 self.exits_of_kings(children, words, exits);
@@ -162,10 +170,9 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
                     .run(&mut exits.part(measure, p, words), scratch);
             }
         }
-        let mut moves = [Vec::new(), Vec::new()];
         for (i, exits) in arena.exits.iter_mut().enumerate() {
             let mover = &mut arena.movers[i];
-            let merits = &mut arena.merits[i];
+            let (merits, moves) = (&mut arena.merits[i], &mut arena.moves[i]);
             let receive = |(from, to): (&mut Vec<W>, &mut Vec<W>)| {
                 if i == 0 || !own_view {
                     std::mem::swap(from, to);
@@ -187,17 +194,14 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
             if measure.plies().is_some() {
                 merits.resize_with(measure.planes(), Vec::new);
                 let to = [&mut mover.capture].into_iter().chain(&mut *merits);
-                from.zip(to.chain([&mut moves[i]])).for_each(receive);
+                from.zip(to.chain([moves])).for_each(receive);
                 close_decided(mover, merits);
             } else {
-                let to = [
-                    &mut mover.capture,
-                    &mut mover.won,
-                    &mut mover.closed,
-                    &mut moves[i],
-                ];
+                let to = [&mut mover.capture, &mut mover.won, &mut mover.closed, moves];
                 from.zip(to).for_each(receive);
-                close_captures(mover);
+                if !on_clock {
+                    close_captures(mover);
+                }
             }
         }
 
@@ -211,19 +215,24 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
         };
         let [mv, mo] = &mut arena.movers;
         if misere {
-            shape.award_stuck(mv, &moves[0], true, &mut arena.buffers[0]);
-            shape.award_stuck(mo, &moves[1], false, &mut arena.buffers[0]);
+            shape.award_stuck(mv, &arena.moves[0], true, &mut arena.buffers[0]);
+            shape.award_stuck(mo, &arena.moves[1], false, &mut arena.buffers[0]);
         }
         let join = self.own.is_none() && rayon::current_num_threads() > 1;
-        if let Some(plies) = measure.plies() {
+        if let Some((span, _)) = self.span {
             let work = RaceWork {
+                span,
                 movers: &mut arena.movers,
-                merits: &arena.merits,
                 races: &mut arena.races,
                 buffers: &mut arena.buffers,
                 tables: &mut arena.tables,
             };
-            if !work.run(plies, &shape, alike.then_some(turned), join) {
+            let exits = if on_clock {
+                Scheduled::OnClock(&arena.moves)
+            } else {
+                Scheduled::ByMerit(&arena.merits)
+            };
+            if !work.run(exits, &shape, alike.then_some(turned), join) {
                 self.too_long.store(true, Ordering::Relaxed);
                 return 0;
             }
@@ -379,7 +388,7 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
             };
             for (p, &rank) in arena.ranks.iter().enumerate() {
                 let range = p * words..(p + 1) * words;
-                let table = self.measure.array(|plane| &source[plane][range.clone()]);
+                let table = |plane: usize| &source[plane][range.clone()];
                 self.write_dense(i, rank, arena.all_men[p], table, &mut arena.writers);
             }
         }
@@ -417,31 +426,36 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
                 to.resize(words, W::EMPTY);
                 turn_plane(n, turned, &from[range.clone()], to);
             }
-            let table = self.measure.array(|plane| &mirrored[plane][..]);
+            let table = |plane: usize| &mirrored[plane][..];
             self.write_dense(0, rank, men[0] | men[1], table, &mut arena.writers);
         }
     }
 
-    /// Writes one king space to the dense arrays of side number `i`, from words in the dense view.
-    fn write_dense(
+    /// Writes one king space to the dense arrays of side number `i`, from the planes of words in
+    /// the dense view.
+    fn write_dense<'t>(
         &self,
         i: usize,
         rank: u64,
         men: W,
-        table: M::Array<&[W]>,
+        table: impl Fn(usize) -> &'t [W],
         writers: &mut Writers,
     ) {
         let (game, sets, material) = (self.game, self.sets, self.material);
         let start = rank * self.index.king_space();
-        if let Some(plies) = self.measure.plies() {
+        if let Some((Span { plies, .. }, of)) = &self.span {
+            // Merits are the planes, or stand behind them.
+            let first = self.measure.plies().map_or(self.measure.planes(), |_| 0);
+            let merits = plies.array(|p| table(first + p));
             let codes = &mut writers.codes;
-            codes.start(plies);
+            codes.start();
             for_each_first(game, sets, material, men, |at, first, _| {
-                let cell = self.measure.array(|p| table.as_ref()[p][at]);
-                codes.row(&cell.as_ref()[..plies.bits()], first);
+                let cell = plies.array(|p| merits[p][at]);
+                codes.row(of, &cell[..plies.bits()], first);
             });
             codes.finish(&self.codes[i], start);
         }
+        let table = self.measure.array(table);
         writers.values.start(start);
         with_pack(WriteUnit {
             game,
@@ -456,34 +470,53 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
     }
 }
 
-/// What the distances of a unit are found in.
+/// The exits of a unit whose plies are counted, by mover.
+#[derive(Clone, Copy)]
+enum Scheduled<'r, W> {
+    /// Their merits.
+    ByMerit(&'r [Vec<Vec<W>>; 2]),
+    /// A clock is running: they are in the movers, and these are those of men that capture nothing.
+    OnClock(&'r [Vec<W>; 2]),
+}
+
+/// What the plies of a unit are counted in.
 struct RaceWork<'r, W: Word> {
+    span: Span,
     movers: &'r mut [Mover<W>; 2],
-    merits: &'r [Vec<Vec<W>>; 2],
     races: &'r mut [Race<W>; 2],
     buffers: &'r mut [Buffers<W>; 2],
     tables: &'r mut [Vec<Vec<W>>; 2],
 }
 
 impl<W: Word> RaceWork<'_, W> {
-    /// Fills the tables. Returns false if merits have too few bits. `turned` if the material is the
-    /// same for both sides and has kings only.
+    /// Fills the tables: with merits, on a clock with values and behind them merits. Returns false
+    /// if merits have too few bits. `turned` if the material is the same for both sides and has
+    /// kings only.
     fn run(
         self,
-        plies: Plies,
+        exits: Scheduled<'_, W>,
         shape: &Shape<'_, W>,
         turned: Option<(&[u32], &[u32])>,
         join: bool,
     ) -> bool {
         let ([mv, mo], [vector, other]) = (self.movers, self.races);
+        let (span, plies) = (self.span, self.span.plies);
         let words = mv.capture.len();
         vector.reset(plies, words);
         other.reset(plies, words);
-        schedule(plies, &mv.capture, &self.merits[0], &mv.won, vector, other);
-        schedule(plies, &mo.capture, &self.merits[1], &mo.won, other, vector);
-        // What is stuck has been scheduled.
-        mv.won.fill(W::EMPTY);
-        mo.won.fill(W::EMPTY);
+        match exits {
+            Scheduled::ByMerit([v, o]) => {
+                schedule(plies, &mv.capture, v, &mv.won, vector, other);
+                schedule(plies, &mo.capture, o, &mo.won, other, vector);
+                // What is stuck has been scheduled.
+                mv.won.fill(W::EMPTY);
+                mo.won.fill(W::EMPTY);
+            }
+            Scheduled::OnClock([v, o]) => {
+                schedule_on_clock(mv, v, vector, other);
+                schedule_on_clock(mo, o, other, vector);
+            }
+        }
         let mut vector_wins = Field {
             won: &mut mv.won,
             lost: &mut mo.lost,
@@ -498,12 +531,12 @@ impl<W: Word> RaceWork<'_, W> {
         };
         let [a, b] = self.buffers;
         let fits = if turned.is_some() {
-            shape.race(plies, true, &mut vector_wins, vector, a)
+            shape.race(span, true, &mut vector_wins, vector, a)
         } else {
             let (first, second) = in_turn(
                 join,
-                || shape.race(plies, true, &mut vector_wins, vector, a),
-                || shape.race(plies, false, &mut other_wins, other, b),
+                || shape.race(span, true, &mut vector_wins, vector, a),
+                || shape.race(span, false, &mut other_wins, other, b),
             );
             first && second
         };
@@ -511,23 +544,34 @@ impl<W: Word> RaceWork<'_, W> {
             return false;
         }
         let [tv, to] = self.tables;
-        tv.resize_with(plies.bits(), Vec::new);
-        to.resize_with(plies.bits(), Vec::new);
-        for p in 0..plies.bits() {
-            std::mem::swap(&mut tv[p], &mut vector.won_merits[p]);
-            std::mem::swap(&mut to[p], &mut vector.lost_merits[p]);
-            if let Some(turned) = turned {
-                add(
-                    &mirror_image(shape.sets, shape.kings[0], turned, &to[p]),
-                    &mut tv[p],
-                );
-            } else {
-                add(&other.lost_merits[p], &mut tv[p]);
-                add(&other.won_merits[p], &mut to[p]);
+        let on_clock = matches!(exits, Scheduled::OnClock(_));
+        let values = if on_clock { 2 } else { 0 };
+        let image = |turned, of: &[W]| mirror_image(shape.sets, shape.kings[0], turned, of);
+        for (table, mover) in [(&mut *tv, mv), (&mut *to, mo)] {
+            table.resize_with(values + plies.bits(), Vec::new);
+            if on_clock {
+                std::mem::swap(&mut table[0], &mut mover.won);
+                std::mem::swap(&mut table[1], &mut mover.lost);
             }
         }
-        shape.add_draws(tv);
-        shape.add_draws(to);
+        if let Some(turned) = turned.filter(|_| on_clock) {
+            tv[1].copy_from_slice(&image(turned, &to[1]));
+        }
+        for p in 0..plies.bits() {
+            let (tv, to) = (&mut tv[values + p], &mut to[values + p]);
+            std::mem::swap(tv, &mut vector.won_merits[p]);
+            std::mem::swap(to, &mut vector.lost_merits[p]);
+            if let Some(turned) = turned {
+                add(&image(turned, to), tv);
+            } else {
+                add(&other.lost_merits[p], tv);
+                add(&other.won_merits[p], to);
+            }
+        }
+        if !on_clock {
+            shape.add_draws(tv);
+            shape.add_draws(to);
+        }
         true
     }
 }

@@ -7,6 +7,7 @@ mod options;
 mod pairs;
 mod product;
 mod ruled;
+mod set_wise;
 
 use std::collections::BTreeMap;
 

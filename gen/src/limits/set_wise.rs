@@ -1,0 +1,187 @@
+//! Materials that the set-wise solver can do: one clock, which every move that leaves the king space
+//! starts again, or none.
+//!
+//! There the exits of a position need one ply or none, so what is won and lost of the children is all
+//! that has to be known of them; and the depth of the iteration is the clock.
+
+use std::sync::Arc;
+
+use dambase_rules::LimitSet;
+use dambase_rules::limits::Link;
+use dambase_tables::{DtzArray, Material, RuleValue, Wld, WldArray};
+
+use super::{Ruled, RuledStore, unlimited};
+use crate::plan::children;
+use crate::{Control, Error, Solved, Store, parallel, setwise};
+
+/// What is won and lost of finished materials, for the set-wise solver.
+#[derive(Debug, Default)]
+pub(super) struct Outcomes {
+    /// Without limits.
+    without: Store,
+    /// Under them.
+    under: Store,
+}
+
+impl Outcomes {
+    /// The bytes of word planes that may stay in memory between two materials.
+    pub(super) fn set_plane_budget(&self, bytes: u64) {
+        for store in [&self.without, &self.under] {
+            store.planes().set_budget(bytes / 2);
+        }
+    }
+    pub(super) fn remove(&mut self, material: Material) {
+        self.without.remove(material);
+        self.under.remove(material);
+    }
+    /// Takes a material in, if it is not there.
+    fn insert(&mut self, ruled: &Ruled) -> Result<(), Error> {
+        let each = [
+            (
+                &mut self.without,
+                RuleValue::without_limits as fn(RuleValue) -> _,
+            ),
+            (&mut self.under, RuleValue::under_limits),
+        ];
+        for (store, what) in each {
+            if store.get(ruled.material).is_none() {
+                let wld = ruled.dtz.iter().map(|dtz| of(dtz, what));
+                store.insert(Solved {
+                    material: ruled.material,
+                    wld: wld.collect::<Result<_, _>>()?,
+                    dtw: None,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of packed values, or four times as many positions, that one task converts.
+const CHUNK: usize = 1 << 16;
+
+/// Win, loss and draw in one of the two senses.
+pub(super) fn of(dtz: &DtzArray, what: fn(RuleValue) -> Wld) -> Result<WldArray, Error> {
+    let codes: [u8; 256] = std::array::from_fn(|c| what(RuleValue::from_code(c as u8)) as u8);
+    let mut wld = WldArray::new(dtz.len());
+    parallel::chunks_mut(wld.packed_mut(), CHUNK, &|piece, bytes| {
+        let positions = dtz.codes[4 * CHUNK * piece..].chunks(4);
+        for (byte, four) in bytes.iter_mut().zip(positions) {
+            for (i, &code) in four.iter().enumerate() {
+                *byte |= codes[usize::from(code)] << (2 * i);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(wld)
+}
+
+/// Whether a material is solved set-wise.
+pub(crate) fn is_set_wise(limits: &LimitSet, material: Material) -> bool {
+    clock(limits, material).is_some()
+}
+
+/// The plies of the clock of a material, nothing if none runs; none if the material is not one for
+/// the set-wise solver.
+fn clock(limits: &LimitSet, material: Material) -> Option<Option<u16>> {
+    let (kings, men) = (material.kings, material.men);
+    if kings == [0, 0]
+        || limits.diagonal_of(kings, men).is_some()
+        || limits.beside_of(kings, men).is_some()
+    {
+        return None;
+    }
+    let link = |after: Material| limits.link([kings, men], [after.kings, after.men], true);
+    let mut exits = children(limits.variant(), material);
+    if men != [0, 0] {
+        exits.push(material);
+    }
+    let clock = limits.of_material(kings, men);
+    let wanted = match clock {
+        Some(_) => Link::Fresh,
+        None => Link::NoClock,
+    };
+    let alike = exits.into_iter().all(|m| link(m) == wanted);
+    alike.then(|| clock.map(|c| limits.limit(c).plies()))
+}
+
+/// [`super::solve`] set-wise, and what is won and lost without limits with it; both are found from
+/// what is in `store`. None if the material is to be left to the other solver.
+///
+/// # Errors
+/// As [`super::solve`].
+pub fn solve_set_wise(
+    material: Material,
+    store: &mut RuledStore,
+    ctl: &Control,
+) -> Result<Option<Ruled>, Error> {
+    let variant = store.limits.variant();
+    if !material.is_canonical() {
+        return Err(Error::NotCanonical(material));
+    }
+    let Some(clock) = clock(&store.limits, material) else {
+        return Ok(None);
+    };
+    for needed in children(variant, material) {
+        let missing = Error::MissingTable { material, needed };
+        store
+            .outcomes
+            .insert(store.tables.get(&needed).ok_or(missing)?)?;
+    }
+    let Outcomes { without, under } = &store.outcomes;
+    let (wld, mut dtz) = match clock {
+        Some(full) => match setwise::solve_on_clock(variant, material, full, under, ctl)? {
+            Some(found) => (found.wld, found.needs),
+            None => return Ok(None),
+        },
+        None => {
+            let solved = setwise::solve_variant(variant, material, under, false, ctl)?;
+            let needs = solved.wld.iter().map(without_clock);
+            let needs = needs.collect::<Result<_, _>>()?;
+            (solved.wld, needs)
+        }
+    };
+    let uncounted = ctl.uncounted();
+    let solved = setwise::solve_variant(variant, material, without, false, &uncounted)?;
+    for (dtz, wld) in dtz.iter_mut().zip(&solved.wld) {
+        tell_apart(dtz, wld)?;
+    }
+    let under = Solved {
+        material,
+        wld,
+        dtw: None,
+    };
+    store.outcomes.under.insert(Arc::new(under));
+    store.outcomes.without.insert(Arc::new(solved));
+    Ok(Some(Ruled {
+        material,
+        dtz,
+        beneath: None,
+        needs: None,
+    }))
+}
+
+/// Values of positions in which no clock runs.
+fn without_clock(wld: &WldArray) -> Result<DtzArray, Error> {
+    let mut codes = vec![0; wld.len() as usize];
+    parallel::chunks_mut(&mut codes, CHUNK, &|piece, codes| {
+        for (i, code) in ((CHUNK * piece) as u64..).zip(codes) {
+            *code = unlimited(wld.get(i)).code();
+        }
+        Ok(())
+    })?;
+    Ok(DtzArray { codes })
+}
+
+/// Makes of draws the cursed wins and blessed losses that they are without limits.
+fn tell_apart(dtz: &mut DtzArray, without: &WldArray) -> Result<(), Error> {
+    let draw = RuleValue::Draw.code();
+    parallel::chunks_mut(&mut dtz.codes, CHUNK, &|piece, codes| {
+        for (i, code) in ((CHUNK * piece) as u64..).zip(codes) {
+            if *code == draw {
+                *code = RuleValue::undecided(without.get(i)).code();
+            }
+        }
+        Ok(())
+    })
+}
