@@ -3,7 +3,7 @@
 //! `W:W18,K24:B12` (RULES 0.2): side to move, then for each side its colour and its squares, kings
 //! marked `K`. Understood besides: spaces, a full stop at the end, ranges (`W21-32`), the sides in
 //! either order, lower-case side letters, a side without pieces, and algebraic squares on every
-//! 8x8 board. The Frisian king run is a further field, `RW18.3`: White's king on 18 has made three
+//! 8x8 board, and the whole tag of a PDN file (`[FEN "W:W18:B12"]`). The Frisian king run is a further field, `RW18.3`: White's king on 18 has made three
 //! quiet moves in a row.
 
 use crate::bits::Bits;
@@ -22,12 +22,23 @@ struct Cursor {
 
 impl Cursor {
     fn new(text: &str) -> Self {
-        let chars: Vec<_> = text
+        let mut chars: Vec<_> = text
             .chars()
             .enumerate()
             .map(|(i, c)| (i + 1, c))
             .filter(|(_, c)| !c.is_whitespace())
             .collect();
+        // A PDN tag, as it was copied.
+        let tag = ['[', 'F', 'E', 'N', '"'];
+        let tagged = chars.len() >= tag.len()
+            && tag
+                .iter()
+                .zip(&chars)
+                .all(|(t, c)| c.1.eq_ignore_ascii_case(t));
+        if tagged && matches!(chars[tag.len()..], [.., (_, '"'), (_, ']')]) {
+            chars.truncate(chars.len() - 2);
+            chars.drain(..tag.len());
+        }
         Self {
             chars,
             at: 0,

@@ -291,3 +291,27 @@ fn the_quick_capture_test_agrees_with_the_generator() {
         assert_eq!(quick, full, "{variant} {e}");
     }
 }
+
+/// A tag as it stands in a PDN file is the position in it, and half a tag is none.
+#[test]
+fn pdn_tags() {
+    let parse = |text: &str| Position::parse(Variant::English, text);
+    let wanted = parse("W:W18,K24:B12").unwrap();
+    for tag in [
+        "[FEN \"W:W18,K24:B12\"]",
+        " [fen \"W:W18, K24:B12.\" ] ",
+        "[FEN\"W:W18,K24:B12\"]",
+    ] {
+        assert_eq!(parse(tag).unwrap(), wanted, "{tag}");
+    }
+    for tag in [
+        "[FEN \"W:W18,K24:B12\"",
+        "W:W18,K24:B12\"]",
+        "[FEN \"\"]",
+        "[FEN \"]",
+    ] {
+        assert!(parse(tag).is_err(), "{tag}");
+    }
+    let error = parse("[FEN \"W:W18,K24:X12\"]").unwrap_err().to_string();
+    assert!(error.contains("column 17"), "{error}");
+}

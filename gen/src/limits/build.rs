@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use dambase_rules::movegen::{MoveList, captures};
-use dambase_rules::{LimitSet, Ruleset, Variant, WithRuleset, marker};
+use dambase_rules::{LimitSet, Ruleset, WithRuleset};
 use dambase_tables::{
     DtzArray, Header, Index, Material, Metric, RuleValue, Table, WldArray, WriteOptions,
     table_path, write_dtz, write_needs,
@@ -464,19 +464,7 @@ fn resolve(
         }
     }
     let run = Resolve(material, store, control);
-    // Only the codes that have limits: each is a solver to be compiled.
-    macro_rules! choose {
-        ($($code:ident)*) => {
-            match store.limits().variant() {
-                $(Variant::$code => run.run::<marker::$code>(),)*
-                variant => unreachable!("{variant} has no limits"),
-            }
-        };
-    }
-    let found = choose!(
-        International Canadian English Italian Russian Pool Brazilian Spanish SpanishFederation
-        Frisian FrisianFederation
-    )?;
+    let found = with_limits!(store.limits().variant(), R => run.run::<R>())?;
     for (slice, found) in found.into_iter().enumerate() {
         for (i, value) in found {
             match values {

@@ -15,6 +15,24 @@
 //! the plies left on the long diagonal's clock, `beside` finds all pairs of plies of the quiet clock
 //! and one beside it.
 
+/// Evaluates an expression with `$rules` as the code of a variant that has limits. Only those are
+/// named: each is a solver to be compiled.
+macro_rules! with_limits {
+    ($variant:expr, $rules:ident => $body:expr) => {
+        with_limits!($variant, $rules => $body; International Canadian English Italian Russian Pool
+            Brazilian Spanish SpanishFederation Frisian FrisianFederation)
+    };
+    ($variant:expr, $rules:ident => $body:expr; $($code:ident)*) => {
+        match $variant {
+            $(dambase_rules::Variant::$code => {
+                type $rules = dambase_rules::marker::$code;
+                $body
+            })*
+            variant => unreachable!("{variant} has no limits"),
+        }
+    };
+}
+
 mod beside;
 pub mod build;
 mod diagonal;

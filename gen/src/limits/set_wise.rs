@@ -1,14 +1,15 @@
 //! Materials that the set-wise solver can do: one clock, which every move that leaves the king space
-//! starts again, or none.
+//! starts again, or none. Men only are of these: all their moves do.
 //!
 //! There the exits of a position need one ply or none, so what is won and lost of the children is all
 //! that has to be known of them; and the depth of the iteration is the clock.
 
 use std::sync::Arc;
 
-use dambase_rules::LimitSet;
 use dambase_rules::limits::Link;
-use dambase_tables::{DtzArray, Material, RuleValue, Wld, WldArray};
+use dambase_rules::movegen::{MoveList, generate};
+use dambase_rules::{LimitSet, Ruleset, Run};
+use dambase_tables::{Dtz, DtzArray, Index, Material, RuleValue, Wld, WldArray};
 
 use super::{Ruled, RuledStore, unlimited};
 use crate::plan::children;
@@ -85,10 +86,7 @@ pub(crate) fn is_set_wise(limits: &LimitSet, material: Material) -> bool {
 /// the set-wise solver.
 fn clock(limits: &LimitSet, material: Material) -> Option<Option<u16>> {
     let (kings, men) = (material.kings, material.men);
-    if kings == [0, 0]
-        || limits.diagonal_of(kings, men).is_some()
-        || limits.beside_of(kings, men).is_some()
-    {
+    if limits.diagonal_of(kings, men).is_some() || limits.beside_of(kings, men).is_some() {
         return None;
     }
     let link = |after: Material| limits.link([kings, men], [after.kings, after.men], true);
@@ -130,15 +128,19 @@ pub fn solve_set_wise(
     }
     let Outcomes { without, under } = &store.outcomes;
     let (wld, mut dtz) = match clock {
-        Some(full) => match setwise::solve_on_clock(variant, material, full, under, ctl)? {
-            Some(found) => (found.wld, found.needs),
-            None => return Ok(None),
-        },
-        None => {
+        Some(full) if material.kings != [0, 0] => {
+            match setwise::solve_on_clock(variant, material, full, under, ctl)? {
+                Some(found) => (found.wld, found.needs),
+                None => return Ok(None),
+            }
+        }
+        _ => {
             let solved = setwise::solve_variant(variant, material, under, false, ctl)?;
-            let needs = solved.wld.iter().map(without_clock);
-            let needs = needs.collect::<Result<_, _>>()?;
-            (solved.wld, needs)
+            let needs = match clock {
+                Some(_) => with_limits!(variant, R => needs_of_men::<R>(&solved, ctl)),
+                None => solved.wld.iter().map(without_clock).collect(),
+            };
+            (solved.wld, needs?)
         }
     };
     let uncounted = ctl.uncounted();
@@ -159,6 +161,41 @@ pub fn solve_set_wise(
         beneath: None,
         needs: None,
     }))
+}
+
+/// Positions of which one task finds the needs.
+const MEN_CHUNK: u64 = 1 << 14;
+
+/// Values of positions of men only, all of whose moves start the clock again: what is decided needs one
+/// ply of it, or none if the side to move has no move.
+fn needs_of_men<R: Ruleset>(solved: &Solved, ctl: &Control) -> Result<Vec<DtzArray>, Error> {
+    let Solved { material, wld, .. } = solved;
+    let index = Index::<R::Bits>::new(R::RULES.geometry, *material)?;
+    let positions = index.positions();
+    let slice = |(&side, wld): (&_, &WldArray)| {
+        let chunks = positions.div_ceil(MEN_CHUNK) as usize;
+        let codes = parallel::collect(chunks, &|chunk| {
+            ctl.check()?;
+            let start = chunk as u64 * MEN_CHUNK;
+            let mut list = MoveList::new();
+            let mut codes = Vec::new();
+            index.for_each_board(start..(start + MEN_CHUNK).min(positions), |i, board| {
+                let value = match wld.get(i) {
+                    Wld::Draw => RuleValue::Draw,
+                    Wld::Win => RuleValue::Win(Dtz(1)),
+                    Wld::Loss => {
+                        generate::<R>(board, side, Run::NONE, &mut list);
+                        RuleValue::Loss(Dtz(u16::from(!list.is_empty())))
+                    }
+                };
+                codes.push(value.code());
+            });
+            Ok(codes)
+        })?;
+        let codes = codes.concat();
+        Ok(DtzArray { codes })
+    };
+    material.sides().iter().zip(wld).map(slice).collect()
 }
 
 /// Values of positions in which no clock runs.

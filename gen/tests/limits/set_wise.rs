@@ -54,24 +54,24 @@ macro_rules! codes {
     };
 }
 
-// Of the seven materials of two and three pieces with kings and of the nineteen of up to four those in
+// Of the nine materials of two and three pieces and of the 23 of up to four those in
 // which one clock runs that every capture and man's move starts again, or none.
 codes! {
-    international International "default" 5 14;
-    international_without_the_quiet_clock International "no-25-move" 5 14;
-    international_with_it_alone International "25-move" 7 19;
-    canadian Canadian "default" 5 14;
-    english English "default" 7 19;
-    italian Italian "default" 7 19;
-    russian Russian "default" 5 14;
-    russian_without_the_diagonal Russian "no-long-diagonal" 5 17;
-    russian_with_more Russian "default,30-move" 5 11;
-    russian_with_thirty_moves_alone Russian "30-move" 7 15;
-    pool Pool "default" 7 19;
-    brazilian Brazilian "default" 5 15;
-    brazilian_each_fresh Brazilian "5-move-each-fresh,20-move" 6 17;
-    spanish Spanish "default" 7 19;
-    frisian Frisian "default" 7 19;
+    international International "default" 7 18;
+    international_without_the_quiet_clock International "no-25-move" 7 18;
+    international_with_it_alone International "25-move" 9 23;
+    canadian Canadian "default" 7 18;
+    english English "default" 9 23;
+    italian Italian "default" 9 23;
+    russian Russian "default" 7 18;
+    russian_without_the_diagonal Russian "no-long-diagonal" 7 21;
+    russian_with_more Russian "default,30-move" 7 15;
+    russian_with_thirty_moves_alone Russian "30-move" 9 19;
+    pool Pool "default" 9 23;
+    brazilian Brazilian "default" 7 19;
+    brazilian_each_fresh Brazilian "5-move-each-fresh,20-move" 8 21;
+    spanish Spanish "default" 9 23;
+    frisian Frisian "default" 9 23;
 }
 
 /// What is not canonical is refused, and what rests on tables that are not there.
