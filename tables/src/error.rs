@@ -50,8 +50,8 @@ pub enum Error {
     },
     /// A header field has a number this program does not know.
     #[error(
-        "{} has the {field} number {found}, which this program does not know; use a newer program \
-         or build the table anew", path.display()
+        "{} has the {field} number {found}, which this program does not know; use the program that \
+         wrote it or a newer one, or build the table anew", path.display()
     )]
     Unknown {
         /// The file.

@@ -33,7 +33,7 @@ pub enum Codec {
     /// Nothing: the slice of an archive that follows from the other one by one ply of search.
     Omitted = 4,
     /// Chunks of the distance codec (docs/format-distance.md); only with distances.
-    Distance = 5,
+    Distance = 6,
 }
 
 impl Codec {
@@ -61,7 +61,8 @@ impl Codec {
             2 => Some(Self::Zstd),
             3 => Some(Self::Context),
             4 => Some(Self::Omitted),
-            5 => Some(Self::Distance),
+            // 5 was an earlier distance codec.
+            6 => Some(Self::Distance),
             _ => None,
         }
     }

@@ -9,23 +9,97 @@ use dambase_rules::ruleset::KingRange;
 use dambase_rules::{Bits, Board, Ruleset, Side, movegen};
 use dambase_tables::Material;
 
-use super::{Bitstream, Kind, Node, Number, Plain, Question};
+use super::{Bitstream, Kind, Node, Number, Plain, Surroundings};
 
 /// Class and number; class 3 is outside.
 type Key = (u8, i32);
 const OUTSIDE: Key = (3, 0);
 const MOST: i32 = 8191;
 
+/// What a sum's absolute value says of the less likely answer, from the table of the format.
+#[rustfmt::skip]
+const MISS: [u64; 89] = [
+    32768, 30723, 28693, 26695, 24743, 22849, 21025, 19282, 17625, 16062, 14595, 13226, 11955, 10782, 9702, 8714,
+    7812, 6992, 6249, 5577, 4971, 4427, 3938, 3500, 3108, 2758, 2446, 2168, 1921, 1701, 1506, 1333,
+    1179, 1042, 922, 815, 720, 636, 562, 497, 439, 387, 342, 302, 267, 236, 208, 184,
+    162, 143, 126, 111, 98, 87, 77, 68, 60, 53, 47, 41, 36, 32, 28, 25,
+    22, 19, 17, 15, 13, 12, 10, 9, 8, 7, 6, 6, 5, 4, 4, 3,
+    3, 3, 2, 2, 2, 2, 1, 1, 1,
+];
+
+/// A tree of what is added to the odds.
+enum Tree {
+    Leaf(i32),
+    Split(u32, Box<[Tree; 2]>),
+}
+
+impl Tree {
+    fn read(bits: &mut Bitstream<'_>) -> Self {
+        if bits.take(1) == 1 {
+            let bit = bits.take(4);
+            let without = Self::read(bits);
+            let with = Self::read(bits);
+            return Self::Split(bit, Box::new([without, with]));
+        }
+        let n = bits.take(7) as i32;
+        Self::Leaf(if n < 64 { n } else { n - 128 })
+    }
+    fn find(&self, context: u32) -> i32 {
+        match self {
+            Self::Leaf(n) => *n,
+            Self::Split(bit, below) => below[(context >> bit & 1) as usize].find(context),
+        }
+    }
+}
+
+/// The answer to a question, yes or no, by trees with a context each.
+fn ask(trees: &[Tree], contexts: &[u32], number: &mut Number<'_>) -> bool {
+    assert_eq!(trees.len(), contexts.len());
+    let sums = trees.iter().zip(contexts).map(|(t, &c)| t.find(c));
+    let sum: i32 = sums.sum();
+    let miss = MISS[sum.unsigned_abs().min(88) as usize];
+    number.below(65536 - miss) == (sum >= 0)
+}
+
+/// A context from its parts, each with its bits.
+fn context(parts: &[(u32, u32)]) -> u32 {
+    let mut at = 0;
+    let mut all = 0;
+    for &(part, bits) in parts {
+        assert!(part < 1 << bits);
+        all += part << at;
+        at += bits;
+    }
+    all
+}
+
 /// A slice: its sections, and what the header says of them.
 pub(crate) struct Slice {
-    /// Finds chunks and places; its trees are those of flags and classes.
+    /// Finds chunks and places; its trees mean nothing.
     plain: Plain,
-    digits: Node,
+    flags: Vec<Tree>,
+    classes: Vec<Tree>,
+    numbers: Vec<Tree>,
     coding: u8,
     depends: bool,
     start: [i32; 2],
     side: Side,
     decoded: RefCell<HashMap<u64, Rc<Decoded>>>,
+}
+
+/// What is around a square that is to be decoded.
+struct Square<'a> {
+    x: u8,
+    hint: u32,
+    around: Surroundings,
+    /// Two steps behind.
+    far: [Option<u8>; 2],
+    moving: [u32; 2],
+    referred: bool,
+    /// `F`, `S`, `F2`, `S2`, `B`.
+    rows: [&'a [Key]; 5],
+    replies: [Key; 2],
+    p: &'a [Key],
 }
 
 struct Decoded {
@@ -43,14 +117,20 @@ impl Slice {
     ) -> Self {
         let number = |at: usize| i32::from(model[at]) + 256 * i32::from(model[at + 1]);
         let mut bits = Bitstream(&model[10..], 0);
-        let flags = bits.node(Question::Copy);
-        let tree = bits.node(Question::Value);
-        let digits = bits.node(Question::Copy);
+        let mut trees = |n: usize| (0..n).map(|_| Tree::read(&mut bits)).collect();
+        let (flags, classes, numbers) = (trees(1), trees(5), trees(8));
         let head = [&model[..5], &[model[5] & 3]].concat();
-        let plain = Plain::with(material, side, &head, directory, groups, flags, tree);
+        let none = || Node::Leaf {
+            values: [0; 3],
+            first: 0,
+            second: 0,
+        };
+        let plain = Plain::with(material, side, &head, directory, groups, none(), none());
         Self {
             plain,
-            digits,
+            flags,
+            classes,
+            numbers,
             coding,
             depends: model[5] & 4 != 0,
             start: [number(6), number(8)],
@@ -167,67 +247,28 @@ impl Slice {
                 }
             }
             let mut row = p.clone();
-            if Plain::read(&self.plain.flags, &mut number, flag) == 1 {
+            if !ask(&self.flags, &[flag], &mut number) {
                 surprising.insert((j, i));
-                let mut coded = vec![false; squares];
+                let moving = self.moving::<R>(tile_row.board.as_ref().unwrap());
                 for (x, board) in &tile_row.stored {
                     if movegen::has_capture::<R>(board, self.side) {
                         continue;
                     }
-                    let around = Plain::around::<R>(*x);
-                    let x = usize::from(*x);
-                    let of =
-                        |row: &[Key], t: Option<u8>| t.map_or(OUTSIDE, |t| row[usize::from(t)]);
-                    let wrong = |t: Option<u8>| {
-                        u32::from(t.is_some_and(|t| {
-                            let t = usize::from(t);
-                            coded[t] && row[t].0 != p[t].0
-                        }))
+                    let square = Square {
+                        x: *x,
+                        hint: u32::from(hinted[usize::from(*x)]),
+                        around: Plain::around::<R>(*x),
+                        far: [0, 1].map(|d| {
+                            let near = Plain::around::<R>(*x).behind[d]?;
+                            Plain::around::<R>(near).behind[d]
+                        }),
+                        moving,
+                        referred: has.0 || has.1,
+                        rows: [&f, &s, &f2, &s2, &b],
+                        replies: [&f, &s].map(|row| self.reply::<R>(*x, row)),
+                        p: &p,
                     };
-                    let (n1, n2) = (of(&row, around.behind[0]), of(&row, around.behind[1]));
-                    let classes = [
-                        p[x],
-                        n1,
-                        n2,
-                        of(&p, around.ahead[0]),
-                        of(&p, around.ahead[1]),
-                        f2[x],
-                        s2[x],
-                    ];
-                    let mut context = wrong(around.behind[0])
-                        + 2 * wrong(around.behind[1])
-                        + 4 * wrong(around.third)
-                        + 8 * u32::from(hinted[x]);
-                    for (k, key) in classes.into_iter().enumerate() {
-                        context += u32::from(key.0) << (4 + 2 * k);
-                    }
-                    let class = Plain::read(&self.plain.tree, &mut number, context);
-                    coded[x] = true;
-                    row[x] = (0, 0);
-                    if class == 0 {
-                        continue;
-                    }
-                    let neighbours = [f[x], s[x], f2[x], s2[x], n1, n2];
-                    let has_reason = has.0 || has.1 || hinted[x];
-                    let like = if has_reason && p[x].0 == class {
-                        p[x].1
-                    } else {
-                        let found = neighbours.iter().find(|n| n.0 == class);
-                        found.map_or(self.start[usize::from(class) - 1], |n| n.1)
-                    };
-                    let mut context = 8 * u32::from(class == 1) + 16 * u32::from(hinted[x]);
-                    for (k, n) in neighbours.into_iter().enumerate() {
-                        let e = n.1 - like;
-                        let same = n.0 == class;
-                        let compared = u32::from(e > 0) + 2 * u32::from(e < 0);
-                        context += match (k < 4, same) {
-                            (true, false) => 4 << (5 + 3 * k),
-                            (true, true) => (compared + 4 * u32::from(e.abs() > 1)) << (5 + 3 * k),
-                            (false, false) => 3 << (17 + 2 * (k - 4)),
-                            (false, true) => compared << (17 + 2 * (k - 4)),
-                        };
-                    }
-                    row[x] = (class, self.number(&mut number, like, context));
+                    row[usize::from(*x)] = self.square(&square, &row, &mut number);
                 }
             }
             keys.insert((j, i), row);
@@ -235,8 +276,140 @@ impl Slice {
         Decoded { keys }
     }
 
-    fn number(&self, number: &mut Number<'_>, like: i32, context: u32) -> i32 {
-        let mut ask = |decision: u32| Plain::read(&self.digits, number, context + decision) == 1;
+    /// The squares of the fast and of the second piece.
+    fn moving<R: Ruleset>(&self, board: &Board<R::Bits>) -> [u32; 2] {
+        let mut rest = *board;
+        let mut squares = [0; 2];
+        for (k, square) in self.plain.kinds[1..].iter().zip(&mut squares) {
+            let set = k.set(&mut rest);
+            *square = u32::from(set.first()).min(63);
+            *set = set.without_first();
+        }
+        squares
+    }
+
+    /// The best key of a row around a square for the owner of the vector, and one ply more.
+    fn reply<R: Ruleset>(&self, x: u8, row: &[Key]) -> Key {
+        let Surroundings { behind, ahead, .. } = Plain::around::<R>(x);
+        let near = behind.into_iter().chain(ahead).flatten();
+        let keys: Vec<Key> = near.map(|t| row[usize::from(t)]).collect();
+        if keys.contains(&OUTSIDE) {
+            return OUTSIDE;
+        }
+        // The larger, the better for the side to move.
+        let worth = |key: &Key| match *key {
+            (1, n) => 100_000 - n,
+            (0, _) => 0,
+            (_, n) => n - 100_000,
+        };
+        let own = Side::BOTH[self.plain.kinds[0].side()] == self.side;
+        let best = if own {
+            keys.into_iter().max_by_key(worth)
+        } else {
+            keys.into_iter().min_by_key(worth)
+        };
+        match best.unwrap() {
+            (0, _) => (0, 0),
+            (class, n) => (class, (n + 1).min(MOST)),
+        }
+    }
+
+    /// Decodes the key of a square.
+    fn square(&self, at: &Square<'_>, row: &[Key], number: &mut Number<'_>) -> Key {
+        let x = usize::from(at.x);
+        let p = at.p;
+        let of = |row: &[Key], t: Option<u8>| t.map_or(OUTSIDE, |t| row[usize::from(t)]);
+        let Surroundings {
+            behind,
+            ahead,
+            third,
+        } = at.around;
+        let [n1, n2, n3] = [behind[0], behind[1], third].map(|t| of(row, t));
+        let [m1, m2] = at.far.map(|t| of(row, t));
+        let [a1, a2] = ahead.map(|t| of(p, t));
+        let [f, s, f2, s2, b] = at.rows.map(|row| row[x]);
+        let [rf, rs] = at.replies;
+        let class = |key: Key| (u32::from(key.0), 2);
+        let wrong = |t: Option<u8>| {
+            let (now, p) = (of(row, t), of(p, t));
+            (u32::from(now != p) + u32::from(now.0 != p.0), 2)
+        };
+        let square = (u32::from(at.x).min(63), 6);
+        let hint = (at.hint, 1);
+        let ask_class = |decision: u32, number: &mut Number<'_>| {
+            let parts: [&[(u32, u32)]; 5] = [
+                &[class(a1), class(a2), class(n1), class(n2), class(n3)],
+                &[class(f2), class(s2), class(rf), class(rs), hint],
+                &[
+                    class(n1),
+                    class(n2),
+                    wrong(behind[0]),
+                    wrong(behind[1]),
+                    wrong(third),
+                ],
+                &[class(f), class(s), class(b), class(f2), class(s2)],
+                &[hint, square],
+            ];
+            let first = [(decision, 1), class(p[x])];
+            let contexts = parts.map(|parts| context(&[&first, parts].concat()));
+            ask(&self.classes, &contexts, number)
+        };
+        let decoded = if ask_class(0, number) {
+            p[x].0
+        } else {
+            let others: Vec<u8> = (0..3).filter(|&c| c != p[x].0).collect();
+            others[usize::from(!ask_class(1, number))]
+        };
+        if decoded == 0 {
+            return (0, 0);
+        }
+        let like = if (at.referred || at.hint == 1) && p[x].0 == decoded {
+            p[x].1
+        } else {
+            let found = [f, s, f2, s2, n1, n2];
+            let found = found.iter().find(|n| n.0 == decoded);
+            found.map_or(self.start[usize::from(decoded) - 1], |n| n.1)
+        };
+        let compared = |key: Key| {
+            let n = (key.1 - like).clamp(-3, 3) + 4;
+            (if key.0 == decoded { n as u32 } else { 0 }, 3)
+        };
+        let missed = |t: Option<u8>| {
+            let n = match (of(row, t), of(p, t)) {
+                (OUTSIDE, _) => 0,
+                (now, p) if now.0 != p.0 => 1,
+                (now, p) => (now.1 - p.1).clamp(-2, 2) + 4,
+            };
+            (n as u32, 3)
+        };
+        let p_part = (like.min(63) as u32, 6);
+        let [fast, second] = at.moving.map(|s| (s, 6));
+        let parts: [&[(u32, u32)]; 8] = [
+            &[compared(n1), compared(n2), compared(n3), missed(behind[0])],
+            &[compared(f2), compared(s2), compared(f), compared(s)],
+            &[p_part, square],
+            &[compared(rf), compared(rs), compared(a1), compared(a2)],
+            &[missed(third), compared(n3), compared(m1), compared(m2)],
+            &[p_part, fast],
+            &[square, second],
+            &[
+                compared(f),
+                compared(s),
+                compared(b),
+                (u32::from(decoded == 1), 1),
+                hint,
+                (u32::from(p[x].0 == decoded), 1),
+            ],
+        ];
+        let contexts = parts.map(|parts| context(&[&[(0, 3)], parts].concat()));
+        (decoded, self.number(number, like, &contexts))
+    }
+
+    fn number(&self, number: &mut Number<'_>, like: i32, contexts: &[u32; 8]) -> i32 {
+        let mut ask = |decision: u32| {
+            let contexts = contexts.map(|c| c + decision);
+            ask(&self.numbers, &contexts, number)
+        };
         if ask(0) {
             return like;
         }

@@ -424,6 +424,8 @@ pub struct Row<W> {
     pub second2: u16,
     /// Row with both back.
     pub both: u16,
+    /// The squares of the fast and of the second piece; 0 for the latter if there is none.
+    pub moving: [u8; 2],
     /// All pieces but the vector.
     pub board: Board<W>,
     /// The squares of the vector; empty if the row does not exist.
@@ -455,6 +457,7 @@ impl<W: Bits> Tile<'_, W> {
                 None => room = l.shape.fast.room(field, &with_second),
             }
             let [second, second2] = l.second.refs[j];
+            let second_square = l.second.order[j];
             let go = |b: u8, a: u16| match b {
                 NONE => NO_ROW,
                 b => u16::from(b) * width + a + 1,
@@ -490,6 +493,7 @@ impl<W: Bits> Tile<'_, W> {
                         NONE => NO_ROW,
                         fast => go(second, u16::from(fast)),
                     },
+                    moving: [s, second_square],
                     board,
                     squares,
                 });

@@ -2,7 +2,6 @@
 //! the length of its description, so that a small slice gets a small model.
 
 use super::rows::{ERROR_BITS, FLAG_BITS, OUTER_BITS};
-use crate::codec::distance::DIGIT_CONTEXT_BITS;
 use crate::narrow::{to_u8, to_u16, to_u32};
 
 /// Bits of a context: the inner ones lowest.
@@ -228,8 +227,6 @@ pub(crate) enum Question {
     Copy,
     /// A value: 0, 1 or 2.
     Value,
-    /// A decision of the distance codec on a number: 0 or 1.
-    Digit,
 }
 
 impl Question {
@@ -238,13 +235,12 @@ impl Question {
         match self {
             Self::Copy => FLAG_BITS,
             Self::Value => CONTEXT_BITS,
-            Self::Digit => DIGIT_CONTEXT_BITS,
         }
     }
     /// Bits that name the order of the outcomes: of the first two or of all orders.
     const fn order_bits(self) -> usize {
         match self {
-            Self::Copy | Self::Digit => 1,
+            Self::Copy => 1,
             Self::Value => 3,
         }
     }
@@ -252,12 +248,13 @@ impl Question {
     /// on for values and twice as many for flags.
     const fn stride(self) -> u8 {
         match self {
-            Self::Copy | Self::Digit => 2,
+            Self::Copy => 2,
             Self::Value => 1,
         }
     }
 
-    fn write(self, n: &Node, bits: &mut BitWriter) {
+    /// Appends a tree as it stands in the file.
+    pub(crate) fn write(self, n: &Node, bits: &mut BitWriter) {
         match n {
             Node::Leaf {
                 order,
@@ -280,7 +277,12 @@ impl Question {
         }
     }
 
-    fn read(self, bits: &mut BitReader<'_>, free: u32) -> Option<Node> {
+    /// Reads what [`Self::write`] wrote; nothing if it makes no sense.
+    pub(crate) fn read(self, bits: &mut BitReader<'_>) -> Option<Node> {
+        self.read_below(bits, (1 << self.context_bits()) - 1)
+    }
+
+    fn read_below(self, bits: &mut BitReader<'_>, free: u32) -> Option<Node> {
         if bits.get(1)? == 0 {
             let order = bits.small(self.order_bits())? * self.stride();
             let first = bits.small(6)?;
@@ -301,8 +303,8 @@ impl Question {
             return None;
         }
         let free = free & !(1 << bit);
-        let without = self.read(bits, free)?;
-        let with = self.read(bits, free)?;
+        let without = self.read_below(bits, free)?;
+        let with = self.read_below(bits, free)?;
         Some(Node::Split {
             bit,
             below: Box::new([without, with]),
@@ -320,39 +322,19 @@ pub(crate) struct Probabilities {
 impl Probabilities {
     /// Appends the bits of the file format.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        write_trees(
-            [(Question::Copy, &self.flags), (Question::Value, &self.tree)],
-            out,
-        );
+        let mut bits = BitWriter::default();
+        Question::Copy.write(&self.flags, &mut bits);
+        Question::Value.write(&self.tree, &mut bits);
+        out.extend(bits.out);
     }
 
     /// Reads what [`Self::write`] wrote; nothing if it makes no sense.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        let [flags, tree] = read_trees([Question::Copy, Question::Value], bytes)?;
-        Some(Self { flags, tree })
+        let mut bits = BitReader::new(bytes);
+        let flags = Question::Copy.read(&mut bits)?;
+        let tree = Question::Value.read(&mut bits)?;
+        bits.done().then_some(Self { flags, tree })
     }
-}
-
-/// Appends trees as a stream of bits.
-pub(crate) fn write_trees<const N: usize>(trees: [(Question, &Node); N], out: &mut Vec<u8>) {
-    let mut bits = BitWriter::default();
-    for (question, tree) in trees {
-        question.write(tree, &mut bits);
-    }
-    out.extend(bits.out);
-}
-
-/// Reads what [`write_trees`] wrote; nothing if it makes no sense.
-pub(crate) fn read_trees<const N: usize>(
-    questions: [Question; N],
-    bytes: &[u8],
-) -> Option<[Node; N]> {
-    let mut bits = BitReader { bytes, at: 0 };
-    let mut trees = Vec::with_capacity(N);
-    for q in questions {
-        trees.push(q.read(&mut bits, (1 << q.context_bits()) - 1)?);
-    }
-    bits.done().then_some(trees.try_into().ok()?)
 }
 
 /// The probabilities in the form in which decoding looks them up.
@@ -483,13 +465,13 @@ fn spread<L: Copy>(
 
 /// Bits to bytes, the lowest bit first.
 #[derive(Debug, Default)]
-struct BitWriter {
-    out: Vec<u8>,
+pub(crate) struct BitWriter {
+    pub(crate) out: Vec<u8>,
     used: u32,
 }
 
 impl BitWriter {
-    fn put(&mut self, value: u32, bits: u32) {
+    pub(crate) fn put(&mut self, value: u32, bits: u32) {
         for k in 0..bits {
             if self.used.is_multiple_of(8) {
                 self.out.push(0);
@@ -504,14 +486,19 @@ impl BitWriter {
     }
 }
 
+/// Bits from bytes, the lowest bit first.
 #[derive(Debug)]
-struct BitReader<'a> {
+pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl BitReader<'_> {
-    fn get(&mut self, bits: usize) -> Option<u32> {
+impl<'a> BitReader<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+    /// The next bits, at most 32.
+    pub(crate) fn get(&mut self, bits: usize) -> Option<u32> {
         let mut value = 0;
         for k in 0..bits {
             let byte = self.bytes.get(self.at / 8)?;
@@ -521,11 +508,11 @@ impl BitReader<'_> {
         Some(value)
     }
     /// A number of at most eight bits.
-    fn small(&mut self, bits: usize) -> Option<u8> {
+    pub(crate) fn small(&mut self, bits: usize) -> Option<u8> {
         self.get(bits)?.try_into().ok()
     }
     /// True if only the padding of the last byte is left.
-    fn done(&self) -> bool {
+    pub(crate) fn done(&self) -> bool {
         self.at.div_ceil(8) == self.bytes.len()
     }
 }

@@ -4,18 +4,18 @@ use dambase_rules::{Bits, Geometry, Rules, Side};
 
 use super::hints::Hints;
 use super::key;
-use super::model::{Digits, Model, Start};
-use super::rows::{CodeRows, Line, Other, Port, RowBuffer};
+use super::model::{Lookup, Model, Start};
+use super::rows::{CLASS_TABLES, CodeRows, Line, NUMBER_TABLES, Other, Port, RowBuffer};
+use super::sums;
 use crate::codec::context::coder::Decoder;
-use crate::codec::context::decode::{BadChunk, Rule, for_each_index, read_flag, read_value};
+use crate::codec::context::decode::{BadChunk, Rule, for_each_index};
 use crate::codec::context::layout::{Kind, Layout, Row, RowVisitor};
-use crate::codec::context::model::Lookup;
-use crate::codec::context::rows::{ERROR_BITS, Pad};
+use crate::codec::context::rows::Pad;
 use crate::codec::{Coding, byte};
 use crate::cpu::Hot;
 use crate::index::Index;
 use crate::material::Material;
-use crate::narrow::{to_u8, to_u16};
+use crate::narrow::to_u8;
 
 /// The decoded rows of one chunk, reusable without new allocation.
 #[derive(Clone, Debug)]
@@ -118,6 +118,7 @@ impl Frame {
         let mut code = CodeRows {
             pad: Pad::of(self.geometry),
             start: &self.start,
+            own: vector.side == self.side,
             other: self.hints.as_ref().map(|hints| Other {
                 rows: other,
                 hints,
@@ -138,7 +139,6 @@ pub(crate) struct SliceDecoder {
     frame: Frame,
     coding: Coding,
     lookup: Lookup,
-    digits: Digits,
 }
 
 impl SliceDecoder {
@@ -166,8 +166,7 @@ impl SliceDecoder {
         Self {
             frame: Frame::new(rules, side, coding, layout, model.start, model.dependent),
             coding,
-            lookup: Lookup::new(&model.probabilities),
-            digits: Digits::new(&model.digits),
+            lookup: Lookup::new(&model.trees),
         }
     }
 
@@ -178,8 +177,8 @@ impl SliceDecoder {
     pub(super) const fn frame(&self) -> &Frame {
         &self.frame
     }
-    pub(super) const fn tables(&self) -> (&Lookup, &Digits) {
-        (&self.lookup, &self.digits)
+    pub(super) const fn lookup(&self) -> &Lookup {
+        &self.lookup
     }
     /// Whether the slice with the other side to move must be decoded first.
     pub(crate) const fn depends(&self) -> bool {
@@ -193,7 +192,6 @@ impl SliceDecoder {
         Reader {
             coder: Decoder::new(bytes),
             lookup: &self.lookup,
-            digits: &self.digits,
         }
     }
 
@@ -305,7 +303,15 @@ impl<W: Bits, F: FnMut(u64, u16)> RowVisitor<W> for EachPosition<'_, W, F> {
 struct Reader<'a> {
     coder: Decoder<'a>,
     lookup: &'a Lookup,
-    digits: &'a Digits,
+}
+
+impl Reader<'_> {
+    /// A decision of which the odds are known.
+    #[inline(always)]
+    fn read(&mut self, sum: i16) -> bool {
+        let (expected, hit) = sums::odds(sum);
+        self.coder.read(hit) == expected
+    }
 }
 
 impl<W: Bits> Port<W> for Reader<'_> {
@@ -313,22 +319,20 @@ impl<W: Bits> Port<W> for Reader<'_> {
     #[inline(always)]
     fn fetch(&mut self, _row: &Row<W>, _coded: W, _line: &mut Line) {}
     #[inline(always)]
-    fn flag(&mut self, context: usize, _copy: bool) -> bool {
-        read_flag(&mut self.coder, self.lookup.flag(context)) == 0
+    fn flag(&mut self, context: u16, _copy: bool) -> bool {
+        self.read(self.lookup.flags.sum(&[context], 0))
     }
     #[inline(always)]
-    fn class(&mut self, context: usize, _class: u8) -> u8 {
-        let line = self.lookup.line(to_u16(context >> ERROR_BITS));
-        read_value(&mut self.coder, line[context % (1 << ERROR_BITS)])
+    fn no_class_contexts(&self) -> bool {
+        self.lookup.classes.constant()
     }
     #[inline(always)]
-    fn digit(&mut self, around: usize, inner: usize, _yes: bool) -> bool {
-        let (expected, hit) = self.digits.get(around, inner);
-        if hit == 65536 || self.coder.read(hit) {
-            expected
-        } else {
-            !expected
-        }
+    fn class(&mut self, contexts: &[u16; CLASS_TABLES], decision: u16, _yes: bool) -> bool {
+        self.read(self.lookup.classes.sum(contexts, decision))
+    }
+    #[inline(always)]
+    fn number(&mut self, contexts: &[u16; NUMBER_TABLES], decision: u16, _yes: bool) -> bool {
+        self.read(self.lookup.numbers.sum(contexts, decision))
     }
     #[inline(always)]
     fn bit(&mut self, _yes: bool) -> bool {

@@ -1,6 +1,5 @@
 //! From the values of the slices of a table to their models, directories and chunks.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dambase_rules::{Bits, Rules, Ruleset, Side};
@@ -8,22 +7,23 @@ use rayon::prelude::*;
 
 use super::decode::{Frame, SliceDecoder};
 use super::key::{self, MOST};
-use super::model::{CONTEXT_BITS as DIGIT_CONTEXT_BITS, Digits, Model, Start};
-use super::rows::{DIGIT_BITS, FLAG_BITS, Line, Port, RowBuffer};
+use super::model::{Lookup, Model, Start, Trees};
+use super::rows::{
+    CLASS_BITS, CLASS_TABLES, FLAG_BITS, Line, NUMBER_BITS, NUMBER_TABLES, Port, RowBuffer,
+};
+use super::sums::{self, Sample};
+use super::train::{Learner, train};
 use crate::codec::Coding;
 use crate::codec::context::Encoded;
 use crate::codec::context::coder::Encoder;
 use crate::codec::context::decode::{Rule, for_each_index};
 use crate::codec::context::directory::{self, GROUP, Group};
-use crate::codec::context::encode::{entries, parts, trios};
+use crate::codec::context::encode::{parts, trios};
 use crate::codec::context::layout::{Kind, Layout, Row, RowVisitor, Shape};
-use crate::codec::context::model::{
-    CONTEXT_BITS, Counts, Grower, Lookup, Probabilities, Question, log2,
-};
-use crate::codec::context::rows::{ERROR_BITS, Pad};
+use crate::codec::context::rows::Pad;
 use crate::index::Index;
 use crate::material::Material;
-use crate::narrow::{to_u8, to_u16, to_usize};
+use crate::narrow::{to_u8, to_usize};
 
 /// The values of one slice.
 #[derive(Clone, Copy)]
@@ -34,10 +34,10 @@ pub(crate) struct Input<'a> {
     pub(crate) symbol: &'a (dyn Fn(u64) -> u16 + Sync),
 }
 
-/// Most positions counted for the probabilities of a slice.
-const COUNTED: u64 = 1 << 22;
-/// Positions looked at to judge a plan: a sixteenth of the slice between these bounds.
-const JUDGED: [u64; 2] = [10_000, 30_000];
+/// Most positions, about, from which the probabilities of a slice are learned.
+const LEARNED: u64 = 1 << 20;
+/// Positions looked at to judge a plan: a 24th of the slice between these bounds.
+const JUDGED: [u64; 2] = [6_000, 20_000];
 
 /// The choices of a table: one shape, and which slice, by its number, depends on the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -205,7 +205,7 @@ impl<'a, W: Bits> Source<'a, W> {
             let dependent: &[_] = if both { &[Some(1), Some(0)] } else { &[None] };
             plans.extend(dependent.iter().map(|&dependent| Plan { shape, dependent }));
         }
-        let (_, plan) = self.best(plans, |a, b| a.bits < b.bits)?;
+        let plan = self.best(plans, |a, b| a.bits < b.bits)?;
         let mut plans = Vec::new();
         let squares = to_u8(geometry.squares());
         for (fast_part, second_part) in parts(band, squares, plan.shape.second.is_some()) {
@@ -224,15 +224,11 @@ impl<'a, W: Bits> Source<'a, W> {
             (a_fits, b_fits) if a_fits != b_fits => a_fits,
             _ => a.nanoseconds < b.nanoseconds,
         };
-        self.best(plans, better).map(|b| b.1)
+        self.best(plans, better)
     }
 
-    /// The best of several plans and what it costs.
-    fn best(
-        &self,
-        plans: Vec<Plan>,
-        better: impl Fn(&Cost, &Cost) -> bool,
-    ) -> Option<(Cost, Plan)> {
+    /// The best of several plans.
+    fn best(&self, plans: Vec<Plan>, better: impl Fn(&Cost, &Cost) -> bool) -> Option<Plan> {
         let costs: Vec<Option<(Cost, Plan)>> = plans
             .into_par_iter()
             .map(|plan| Some((self.judge(plan)?, plan)))
@@ -243,14 +239,14 @@ impl<'a, W: Bits> Source<'a, W> {
                 best = Some((cost, plan));
             }
         }
-        best
+        best.map(|b| b.1)
     }
 
     /// What a plan costs, by a sample.
     fn judge(&self, plan: Plan) -> Option<Cost> {
         let layout = Layout::new(self.rules.geometry, self.index.material(), plan.shape).ok()?;
         let positions = self.index.positions();
-        let judged = (positions / 16).clamp(JUDGED[0], JUDGED[1]);
+        let judged = (positions / 24).clamp(JUDGED[0], JUDGED[1]);
         // An odd step, so that all parts of the board are met.
         let step = (positions / judged).clamp(1, layout.chunks().max(1)) | 1;
         let mut all = Cost::default();
@@ -275,23 +271,23 @@ impl<'a, W: Bits> Source<'a, W> {
         Some(all)
     }
 
-    /// Counts the contexts of every `step`th chunk.
-    fn count(&self, frame: &Frame, slice: usize, step: u64) -> Histogram {
+    /// The decisions of every `step`th chunk.
+    fn sample(&self, frame: &Frame, slice: usize, step: u64) -> Samples {
         let threads = rayon::current_num_threads() as u64;
         let chunks = frame.layout.chunks().div_ceil(step);
         let each = chunks.div_ceil(threads);
         (0..threads)
             .into_par_iter()
             .map(|t| {
-                let mut h = Histogram::new();
+                let mut samples = Samples::default();
                 let mut rows = [RowBuffer::new(), RowBuffer::new()];
                 for k in t * each..((t + 1) * each).min(chunks) {
-                    self.visit(frame, slice, k * step, &mut rows, &mut h);
+                    self.visit(frame, slice, k * step, &mut rows, &mut samples);
                 }
-                h
+                samples
             })
-            .reduce_with(Histogram::add)
-            .unwrap_or_else(Histogram::new)
+            .reduce_with(Samples::add)
+            .unwrap_or_default()
     }
 
     fn encode(&self, plan: Plan) -> Option<Vec<Option<Encoded>>> {
@@ -309,22 +305,13 @@ impl<'a, W: Bits> Source<'a, W> {
         let material = self.index.material();
         let layout = Layout::new(self.rules.geometry, material, shape).ok()?;
         let frame = self.frame(slice, &layout, dependent)?;
-        let step = self.index.positions().div_ceil(COUNTED) | 1;
-        let histogram = self.count(&frame, slice, step);
-        let grower = Grower {
-            share: 1.0 / step as f64,
-            exact: step == 1,
-        };
-        let (flags, _) = grower.grow(&mut entries(&histogram.flags), Question::Copy);
-        let (tree, _) = grower.grow(&mut entries(&histogram.classes), Question::Value);
-        let (digits, _) = grower.grow(&mut histogram.digit_entries(), Question::Digit);
-        drop(histogram);
+        let step = self.index.positions().div_ceil(LEARNED) | 1;
+        let trees = self.sample(&frame, slice, step).trees(1.0 / step as f64);
         let model = Model {
             shape,
             dependent,
             start: self.starts[slice]?,
-            probabilities: Probabilities { flags, tree },
-            digits,
+            trees,
         };
         let coding = self.inputs[slice]?.coding;
         let decoder = SliceDecoder::with(self.rules, self.sides[slice], coding, layout, &model);
@@ -336,10 +323,8 @@ impl<'a, W: Bits> Source<'a, W> {
                 |rows, g| {
                     let group = g * GROUP..((g + 1) * GROUP).min(chunks);
                     let encoded = group.map(|chunk| {
-                        let (lookup, digits) = decoder.tables();
                         let mut bytes = Bytes {
-                            lookup,
-                            digits,
+                            lookup: decoder.lookup(),
                             encoder: Encoder::new(),
                         };
                         self.visit(decoder.frame(), slice, chunk, rows, &mut bytes);
@@ -371,12 +356,12 @@ struct Cost {
 const MOST_ROWS: usize = 512;
 /// Most time that the chunk of a random position may take, by the estimate: of slices that stand
 /// alone, and of two of which one depends on the other.
-const MOST_NS: [f64; 2] = [40_000.0, 70_000.0];
+const MOST_NS: [f64; 2] = [55_000.0, 95_000.0];
 /// Estimated times, ns: a chunk, a row that exists, one of its squares, a decision.
 const CHUNK_NS: f64 = 500.0;
-const ROW_NS: f64 = 150.0;
+const ROW_NS: f64 = 250.0;
 const SQUARE_NS: f64 = 4.0;
-const DECISION_NS: f64 = 10.0;
+const DECISION_NS: f64 = 25.0;
 /// Bits that a chunk costs beside its decisions.
 const CHUNK_BITS: f64 = 16.0;
 
@@ -409,9 +394,9 @@ impl<W: Bits> RowVisitor<W> for Load<'_, '_, W> {
 /// What is done with the decisions of a chunk.
 trait Sink {
     fn row(&mut self, _squares: u32) {}
-    fn flag(&mut self, context: usize, copy: bool);
-    fn class(&mut self, context: usize, class: u8);
-    fn digit(&mut self, around: usize, inner: usize, yes: bool);
+    fn flag(&mut self, context: u16, copy: bool);
+    fn class(&mut self, contexts: &[u16; CLASS_TABLES], decision: u16, yes: bool);
+    fn number(&mut self, contexts: &[u16; NUMBER_TABLES], decision: u16, yes: bool);
     fn bit(&mut self, yes: bool);
 }
 
@@ -440,18 +425,18 @@ impl<W: Bits, S: Sink> Port<W> for Writing<'_, '_, W, S> {
         );
     }
     #[inline(always)]
-    fn flag(&mut self, context: usize, copy: bool) -> bool {
+    fn flag(&mut self, context: u16, copy: bool) -> bool {
         self.sink.flag(context, copy);
         copy
     }
     #[inline(always)]
-    fn class(&mut self, context: usize, class: u8) -> u8 {
-        self.sink.class(context, class);
-        class
+    fn class(&mut self, contexts: &[u16; CLASS_TABLES], decision: u16, yes: bool) -> bool {
+        self.sink.class(contexts, decision, yes);
+        yes
     }
     #[inline(always)]
-    fn digit(&mut self, around: usize, inner: usize, yes: bool) -> bool {
-        self.sink.digit(around, inner, yes);
+    fn number(&mut self, contexts: &[u16; NUMBER_TABLES], decision: u16, yes: bool) -> bool {
+        self.sink.number(contexts, decision, yes);
         yes
     }
     #[inline(always)]
@@ -461,61 +446,62 @@ impl<W: Bits, S: Sink> Port<W> for Writing<'_, '_, W, S> {
     }
 }
 
-/// How often contexts and outcomes occur.
-struct Histogram {
-    flags: Vec<Counts>,
-    classes: Vec<Counts>,
-    digits: Vec<[u32; 2]>,
+/// The decisions met.
+#[derive(Debug, Default)]
+struct Samples {
+    flags: Vec<Sample<1>>,
+    classes: Vec<Sample<CLASS_TABLES>>,
+    numbers: Vec<Sample<NUMBER_TABLES>>,
 }
 
-impl Histogram {
-    fn new() -> Self {
-        Self {
-            flags: vec![[0; 3]; 1 << FLAG_BITS],
-            classes: vec![[0; 3]; 1 << CONTEXT_BITS],
-            digits: vec![[0; 2]; 1 << DIGIT_CONTEXT_BITS],
-        }
-    }
-    fn add(mut self, other: Self) -> Self {
-        let all = self.flags.iter_mut().chain(&mut self.classes);
-        for (a, b) in all.zip(other.flags.iter().chain(&other.classes)) {
-            *a = [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-        }
-        for (a, b) in self.digits.iter_mut().zip(&other.digits) {
-            *a = [a[0] + b[0], a[1] + b[1]];
-        }
+impl Samples {
+    fn add(mut self, mut other: Self) -> Self {
+        self.flags.append(&mut other.flags);
+        self.classes.append(&mut other.classes);
+        self.numbers.append(&mut other.numbers);
         self
     }
-    fn digit_entries(&self) -> Vec<(u32, Counts)> {
-        let all = (0..).zip(&self.digits).filter(|(_, c)| **c != [0; 2]);
-        all.map(|(context, &[no, yes])| (context, [no, yes, 0]))
-            .collect()
+    /// The trees for a slice of which a share was sampled.
+    fn trees(self, share: f64) -> Trees {
+        Trees {
+            flags: train(&self.flags, FLAG_BITS, share),
+            classes: train(&self.classes, CLASS_BITS, share),
+            numbers: train(&self.numbers, NUMBER_BITS, share),
+        }
     }
 }
 
-impl Sink for Histogram {
+/// Contexts with a decision.
+#[inline(always)]
+fn sample<const G: usize>(contexts: &[u16; G], decision: u16, yes: bool) -> Sample<G> {
+    let mut contexts = *contexts;
+    for context in &mut contexts {
+        *context |= decision;
+    }
+    Sample { contexts, yes }
+}
+
+impl Sink for Samples {
     #[inline(always)]
-    fn flag(&mut self, context: usize, copy: bool) {
-        self.flags[context][usize::from(!copy)] += 1;
+    fn flag(&mut self, context: u16, copy: bool) {
+        self.flags.push(sample(&[context], 0, copy));
     }
     #[inline(always)]
-    fn class(&mut self, context: usize, class: u8) {
-        self.classes[context][usize::from(class)] += 1;
+    fn class(&mut self, contexts: &[u16; CLASS_TABLES], decision: u16, yes: bool) {
+        self.classes.push(sample(contexts, decision, yes));
     }
     #[inline(always)]
-    fn digit(&mut self, around: usize, inner: usize, yes: bool) {
-        self.digits[around << DIGIT_BITS | inner][usize::from(yes)] += 1;
+    fn number(&mut self, contexts: &[u16; NUMBER_TABLES], decision: u16, yes: bool) {
+        self.numbers.push(sample(contexts, decision, yes));
     }
     fn bit(&mut self, _yes: bool) {}
 }
 
-static LOGARITHMS: OnceLock<Vec<f64>> = OnceLock::new();
-
 /// Adds up what decisions cost with probabilities that are learned on the way.
 struct Judge {
-    counts: Vec<[u16; 3]>,
-    /// Binary logarithms of 1 and up.
-    logarithms: &'static [f64],
+    flags: Learner<1>,
+    classes: Learner<CLASS_TABLES>,
+    numbers: Learner<NUMBER_TABLES>,
     bits: f64,
     positions: u64,
     /// Times to decode the chunks of the positions, summed.
@@ -525,18 +511,11 @@ struct Judge {
 }
 
 impl Judge {
-    /// Most outcomes remembered of a context.
-    const MOST: u16 = 1000;
-    /// Bits of the number of a slot.
-    const SLOTS: u32 = 17;
-
     fn new() -> Self {
         Self {
-            counts: vec![[0; 3]; 1 << Self::SLOTS],
-            logarithms: LOGARITHMS.get_or_init(|| {
-                let all = 0..4 * u32::from(Self::MOST) + 8;
-                all.map(|n| log2(f64::from(n.max(1)))).collect()
-            }),
+            flags: Learner::new(FLAG_BITS),
+            classes: Learner::new(CLASS_BITS),
+            numbers: Learner::new(NUMBER_BITS),
             bits: 0.0,
             positions: 0,
             nanoseconds: 0.0,
@@ -556,19 +535,6 @@ impl Judge {
             self.nanoseconds += positions as f64 * time;
         }
     }
-    fn learn(&mut self, kind: usize, context: usize, outcome: usize, outcomes: u16) {
-        let hash = ((context << 2 | kind) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let c = &mut self.counts[(hash >> (64 - Self::SLOTS)) as usize];
-        let sum = c[0] + c[1] + c[2];
-        // Half an outcome of each kind before anything is seen.
-        self.bits += self.logarithms[usize::from(2 * sum + outcomes)]
-            - self.logarithms[usize::from(2 * c[outcome] + 1)];
-        if sum >= Self::MOST {
-            *c = c.map(|n| n / 2);
-        }
-        c[outcome] += 1;
-        self.chunk[2] += 1;
-    }
 }
 
 impl Sink for Judge {
@@ -576,14 +542,17 @@ impl Sink for Judge {
         self.chunk[0] += 1;
         self.chunk[1] += u64::from(squares);
     }
-    fn flag(&mut self, context: usize, copy: bool) {
-        self.learn(0, context, copy.into(), 2);
+    fn flag(&mut self, context: u16, copy: bool) {
+        self.bits += self.flags.learn(&[context], 0, copy);
+        self.chunk[2] += 1;
     }
-    fn class(&mut self, context: usize, class: u8) {
-        self.learn(1, context, class.into(), 3);
+    fn class(&mut self, contexts: &[u16; CLASS_TABLES], decision: u16, yes: bool) {
+        self.bits += self.classes.learn(contexts, decision, yes);
+        self.chunk[2] += 1;
     }
-    fn digit(&mut self, around: usize, inner: usize, yes: bool) {
-        self.learn(2, around << DIGIT_BITS | inner, yes.into(), 2);
+    fn number(&mut self, contexts: &[u16; NUMBER_TABLES], decision: u16, yes: bool) {
+        self.bits += self.numbers.learn(contexts, decision, yes);
+        self.chunk[2] += 1;
     }
     fn bit(&mut self, _yes: bool) {
         self.bits += 1.0;
@@ -593,28 +562,29 @@ impl Sink for Judge {
 /// Codes a chunk.
 struct Bytes<'a> {
     lookup: &'a Lookup,
-    digits: &'a Digits,
     encoder: Encoder,
+}
+
+impl Bytes<'_> {
+    #[inline(always)]
+    fn put(&mut self, sum: i16, yes: bool) {
+        let (expected, hit) = sums::odds(sum);
+        self.encoder.code(yes == expected, hit);
+    }
 }
 
 impl Sink for Bytes<'_> {
     #[inline(always)]
-    fn flag(&mut self, context: usize, copy: bool) {
-        self.encoder.flag(self.lookup.flag(context), copy);
+    fn flag(&mut self, context: u16, copy: bool) {
+        self.put(self.lookup.flags.sum(&[context], 0), copy);
     }
     #[inline(always)]
-    fn class(&mut self, context: usize, class: u8) {
-        let line = self.lookup.line(to_u16(context >> ERROR_BITS));
-        self.encoder.value(line[context % (1 << ERROR_BITS)], class);
+    fn class(&mut self, contexts: &[u16; CLASS_TABLES], decision: u16, yes: bool) {
+        self.put(self.lookup.classes.sum(contexts, decision), yes);
     }
     #[inline(always)]
-    fn digit(&mut self, around: usize, inner: usize, yes: bool) {
-        let (expected, hit) = self.digits.get(around, inner);
-        if hit == 65536 {
-            assert!(yes == expected, "a decision that was never counted");
-        } else {
-            self.encoder.code(yes == expected, hit);
-        }
+    fn number(&mut self, contexts: &[u16; NUMBER_TABLES], decision: u16, yes: bool) {
+        self.put(self.lookup.numbers.sum(contexts, decision), yes);
     }
     #[inline(always)]
     fn bit(&mut self, yes: bool) {

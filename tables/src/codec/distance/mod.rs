@@ -6,8 +6,9 @@
 //! slices one may *depend* on the other: the moves of the piece that makes the rows lead, in the
 //! row of the other side to move, to values already known, and the best of them is the
 //! prediction ([`hints`]). Otherwise rows are predicted from rows beside them in the tile. What
-//! differs from the prediction is coded by binary decisions with static probabilities
-//! ([`rows`]). docs/format-distance.md states all of it for readers in other languages.
+//! differs from the prediction is coded by binary decisions ([`rows`]), whose odds are sums of what
+//! several small tables say of their surroundings ([`sums`]); the writer fits these to a sample
+//! ([`train`]). docs/format-distance.md states all of it for readers in other languages.
 
 mod decode;
 mod encode;
@@ -15,8 +16,8 @@ mod hints;
 mod key;
 mod model;
 mod rows;
-
-pub(crate) use model::CONTEXT_BITS as DIGIT_CONTEXT_BITS;
+mod sums;
+mod train;
 
 pub(crate) use decode::{DecodeChunk, Kept, Rows, SliceDecoder};
 pub(crate) use encode::{Coded, Input, encode};

@@ -3,16 +3,10 @@
 use dambase_rules::Geometry;
 
 use super::key::{self, MOST};
-use super::rows::{AROUND_BITS, DIGIT_BITS, Line};
+use super::rows::{CLASS_BITS, CLASS_TABLES, FLAG_BITS, Line, NUMBER_BITS, NUMBER_TABLES};
+use super::sums::{self, Tables, Tree};
 use crate::codec::context::layout::Shape;
-use crate::codec::context::model::{
-    self as trees, CERTAIN, Node, Probabilities, Question, read_trees, write_trees,
-};
-
-/// Decisions on numbers with the same surroundings.
-const INNER: usize = 1 << DIGIT_BITS;
-/// Bits of the whole context of a decision on a number.
-pub(crate) const CONTEXT_BITS: usize = AROUND_BITS + DIGIT_BITS;
+use crate::codec::context::model::{BitReader, BitWriter};
 
 /// What is expected where there is nothing to go by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +33,32 @@ impl Start {
     }
 }
 
+/// The trees of a slice.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Trees {
+    pub(super) flags: [Tree; 1],
+    pub(super) classes: [Tree; CLASS_TABLES],
+    pub(super) numbers: [Tree; NUMBER_TABLES],
+}
+
+/// The probabilities of a slice, to be looked up.
+#[derive(Clone, Debug)]
+pub(super) struct Lookup {
+    pub(super) flags: Tables<1, { 1 << FLAG_BITS }>,
+    pub(super) classes: Tables<CLASS_TABLES, { 1 << CLASS_BITS }>,
+    pub(super) numbers: Tables<NUMBER_TABLES, { 1 << NUMBER_BITS }>,
+}
+
+impl Lookup {
+    pub(super) fn new(trees: &Trees) -> Self {
+        Self {
+            flags: Tables::new(&trees.flags),
+            classes: Tables::new(&trees.classes),
+            numbers: Tables::new(&trees.numbers),
+        }
+    }
+}
+
 /// The model as it stands in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Model {
@@ -46,9 +66,7 @@ pub(super) struct Model {
     /// Whether the slice depends on the one with the other side to move.
     pub(super) dependent: bool,
     pub(super) start: Start,
-    /// Copy flags and classes.
-    pub(super) probabilities: Probabilities,
-    pub(super) digits: Node,
+    pub(super) trees: Trees,
 }
 
 impl Model {
@@ -58,13 +76,16 @@ impl Model {
         for n in self.start.numbers {
             out.extend(n.to_le_bytes());
         }
-        let Probabilities { flags, tree } = &self.probabilities;
-        let all = [
-            (Question::Copy, flags),
-            (Question::Value, tree),
-            (Question::Digit, &self.digits),
-        ];
-        write_trees(all, &mut out);
+        let Trees {
+            flags,
+            classes,
+            numbers,
+        } = &self.trees;
+        let mut bits = BitWriter::default();
+        for tree in flags.iter().chain(classes).chain(numbers) {
+            tree.write(&mut bits);
+        }
+        out.extend(bits.out);
         out
     }
 
@@ -79,51 +100,22 @@ impl Model {
         if kind > 7 || start.class > 2 || start.numbers.iter().any(|&n| n > MOST) {
             return None;
         }
-        let questions = [Question::Copy, Question::Value, Question::Digit];
-        let [flags, tree, digits] = read_trees(questions, rest)?;
-        Some(Self {
+        let mut bits = BitReader::new(rest);
+        let trees = Trees {
+            flags: read_trees(&mut bits, FLAG_BITS)?,
+            classes: read_trees(&mut bits, CLASS_BITS)?,
+            numbers: read_trees(&mut bits, NUMBER_BITS)?,
+        };
+        bits.done().then_some(Self {
             shape: Shape::read(*shape)?,
             dependent: kind & 4 != 0,
             start,
-            probabilities: Probabilities { flags, tree },
-            digits,
+            trees,
         })
     }
 }
 
-/// The expected outcome of a decision (bit 6) and its class.
-type Digit = u8;
-
-/// The probabilities of decisions on numbers in the form in which they are looked up.
-#[derive(Clone, Debug)]
-pub(super) struct Digits {
-    around: Vec<u16>,
-    lines: Vec<[Digit; INNER]>,
+fn read_trees<const G: usize>(bits: &mut BitReader<'_>, width: usize) -> Option<[Tree; G]> {
+    let trees: Option<Vec<Tree>> = (0..G).map(|_| Tree::read(bits, sums::all(width))).collect();
+    trees?.try_into().ok()
 }
-
-impl Digits {
-    pub(super) fn new(tree: &Node) -> Self {
-        let make = |order: [u8; 3], first: u8, _| first | order[0] << 6;
-        let (around, lines) = trees::tabulate(tree, CONTEXT_BITS, &make);
-        Self { around, lines }
-    }
-
-    /// The expected outcome, and its probability in units of 2^-16; 65536 if it is certain.
-    #[inline(always)]
-    pub(super) fn get(&self, around: usize, inner: usize) -> (bool, u32) {
-        let line = usize::from(self.around[around % (1 << AROUND_BITS)]);
-        let digit = self.lines[line][inner % INNER];
-        (digit >> 6 & 1 == 1, HIT[usize::from(digit & 63)])
-    }
-}
-
-/// The probability of the expected outcome by its class.
-static HIT: [u32; 64] = {
-    let mut all = [65536; 64];
-    let mut q = 0;
-    while q < CERTAIN {
-        all[q as usize] -= trees::miss(q);
-        q += 1;
-    }
-    all
-};

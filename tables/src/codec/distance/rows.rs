@@ -68,17 +68,20 @@ impl RowBuffer {
         &mut self.lines[usize::from(number)]
     }
     #[inline(always)]
-    fn surprising(&self, number: u16) -> usize {
+    fn surprising(&self, number: u16) -> u16 {
         self.surprising[usize::from(number)].into()
     }
 }
 
 /// Bits of the context of a copy flag.
-pub(super) const FLAG_BITS: usize = 10;
-/// Bits of a digit's context that its decision does not change.
-pub(super) const AROUND_BITS: usize = 16;
-/// Bits that say which decision it is, the class, and whether there is a hint.
-pub(super) const DIGIT_BITS: usize = 5;
+pub(super) const FLAG_BITS: usize = 8;
+/// Tables that add up for the class of a square, and bits of their contexts, of which the lowest
+/// names the decision.
+pub(super) const CLASS_TABLES: usize = 5;
+pub(super) const CLASS_BITS: usize = 13;
+/// The same for decisions on numbers, which the lowest three bits name.
+pub(super) const NUMBER_TABLES: usize = 8;
+pub(super) const NUMBER_BITS: usize = 15;
 /// From this difference on its excess is coded as a plain number.
 const LONG: u16 = 24;
 
@@ -89,11 +92,15 @@ pub(super) trait Port<W> {
     /// Puts the true keys of the squares `coded` of a row into `line`; readers do nothing.
     fn fetch(&mut self, row: &Row<W>, coded: W, line: &mut Line);
     /// Whether the keys are just as predicted.
-    fn flag(&mut self, context: usize, copy: bool) -> bool;
-    /// The class of a square.
-    fn class(&mut self, context: usize, class: u8) -> u8;
+    fn flag(&mut self, context: u16, copy: bool) -> bool;
+    /// Whether the contexts of classes do not matter.
+    fn no_class_contexts(&self) -> bool {
+        false
+    }
+    /// One decision on the class of a square.
+    fn class(&mut self, contexts: &[u16; CLASS_TABLES], decision: u16, yes: bool) -> bool;
     /// One decision on a number.
-    fn digit(&mut self, around: usize, inner: usize, yes: bool) -> bool;
+    fn number(&mut self, contexts: &[u16; NUMBER_TABLES], decision: u16, yes: bool) -> bool;
     /// One bit, as likely 0 as 1.
     fn bit(&mut self, yes: bool) -> bool;
 }
@@ -111,6 +118,8 @@ pub(super) struct CodeRows<'a, W, P> {
     pub(super) pad: &'a Pad,
     /// The row expected without references.
     pub(super) start: &'a (Start, Line),
+    /// Whether the vector belongs to the side to move.
+    pub(super) own: bool,
     pub(super) other: Option<Other<'a, W>>,
     /// The squares of a row that have stored values.
     pub(super) coded: &'a dyn Fn(&Row<W>) -> W,
@@ -124,6 +133,9 @@ struct Around<'a> {
     second: &'a Line,
     fast2: &'a Line,
     second2: &'a Line,
+    both: &'a Line,
+    /// The squares of the fast and the second piece.
+    moving: [u8; 2],
 }
 
 /// What is expected of a row.
@@ -144,14 +156,15 @@ impl<W: Bits, P: Port<W>> RowVisitor<W> for CodeRows<'_, W, P> {
             second: self.rows.line(row.second),
             fast2: self.rows.line(row.fast2),
             second2: self.rows.line(row.second2),
+            both: self.rows.line(row.both),
+            moving: row.moving,
         };
-        let both = self.rows.line(row.both);
         let mut expected = Expected {
             line: match (row.fast != NO_ROW, row.second != NO_ROW) {
                 (false, false) => self.start.1.clone(),
                 (true, false) => around.fast.clone(),
                 (false, true) => around.second.clone(),
-                (true, true) => mixed(around.fast, around.second, both),
+                (true, true) => mixed(around.fast, around.second, around.both),
             },
             hinted: [0; WIDTH],
             referred: row.fast != NO_ROW || row.second != NO_ROW,
@@ -179,9 +192,9 @@ impl<W: Bits, P: Port<W>> RowVisitor<W> for CodeRows<'_, W, P> {
             let as_expected = |i: usize| now.0[i] == expected.line.0[i];
             same = coded.squares().all(|s| as_expected(self.pad.at(s)));
         }
-        let context = usize::from(row.fast != NO_ROW)
-            | usize::from(row.second != NO_ROW) << 1
-            | usize::from(self.other.is_some()) << 2
+        let context = u16::from(row.fast != NO_ROW)
+            | u16::from(row.second != NO_ROW) << 1
+            | u16::from(self.other.is_some()) << 2
             | self.rows.surprising(row.fast) << 3
             | self.rows.surprising(row.second) << 4
             | self.rows.surprising(row.fast2) << 5
@@ -189,10 +202,18 @@ impl<W: Bits, P: Port<W>> RowVisitor<W> for CodeRows<'_, W, P> {
             | self.rows.surprising(row.both) << 7;
         let copy = self.port.flag(context, same);
         if !copy {
-            let start = &self.start.0;
-            squares(
-                self.pad, start, self.port, &around, &expected, coded, &mut now,
-            );
+            let replies = [
+                replies(self.pad, self.own, around.fast),
+                replies(self.pad, self.own, around.second),
+            ];
+            let coding = Squares {
+                pad: self.pad,
+                start: &self.start.0,
+                around: &around,
+                expected: &expected,
+                replies: &replies,
+            };
+            coding.code(self.port, coded, &mut now);
         }
         self.rows.lines[number] = now;
         self.rows.surprising[number] = (!copy).into();
@@ -210,7 +231,8 @@ fn mixed(fast: &Line, second: &Line, both: &Line) -> Line {
     let both = &both.0[HEAD..][..LEN];
     let now = &mut out.0[HEAD..][..LEN];
     for i in 0..LEN {
-        let [f, s, b] = [fast[i], second[i], both[i]].map(u16::cast_signed);
+        let (f, s) = (fast[i].cast_signed(), second[i].cast_signed());
+        let b = both[i].cast_signed();
         let sum = f.wrapping_sub(b).wrapping_add(s);
         let sum = sum.max(f.min(s)).min(f.max(s));
         let one = if (b ^ f) & CLASS == 0 { s } else { f };
@@ -220,106 +242,301 @@ fn mixed(fast: &Line, second: &Line, both: &Line) -> Line {
     out
 }
 
-/// Codes the squares of a row that is not as expected.
+/// What the owner of the vector makes of a row by one step of it: on each square the best key on
+/// the neighbours, as far as the other side's, with one ply more.
 #[inline(always)]
-fn squares<W: Bits, P: Port<W>>(
-    pad: &Pad,
-    start: &Start,
-    port: &mut P,
-    around: &Around<'_>,
-    expected: &Expected,
-    coded: W,
-    now: &mut Line,
-) {
-    let [a, b] = pad.ahead;
-    let wanted = now.clone();
-    // Squares that are not decoded yet must not be looked at.
-    *now = expected.line.clone();
-    let mut errors = [0_u8; WIDTH];
-    for s in coded.squares() {
-        let i = pad.at(s);
-        let e = &expected.line.0;
-        let (near1, near2) = (now.0[i - a], now.0[i - b]);
-        let of = |k: u16| usize::from(key::class(k));
-        let hinted = usize::from(expected.hinted[i]);
-        let context = usize::from(errors[i - a])
-            | usize::from(errors[i - b]) << 1
-            | usize::from(errors[i - pad.third]) << 2
-            | hinted << 3
-            | of(e[i]) << 4
-            | of(near1) << 6
-            | of(near2) << 8
-            | of(e[i + a]) << 10
-            | of(e[i + b]) << 12
-            | of(around.fast2.0[i]) << 14
-            | of(around.second2.0[i]) << 16;
-        let class = port.class(context, key::class(wanted.0[i]));
-        errors[i] = u8::from(class != key::class(e[i]));
-        now.0[i] = if class == 0 {
-            0
+fn replies(pad: &Pad, own: bool, row: &Line) -> Line {
+    // Ranks for the side to move: wins above draws above losses; words with a sign, for vectors.
+    const DRAW: i16 = 12288;
+    const BEST: i16 = 24575;
+    const WIN: u16 = key::key(1, 0);
+    const LOSS: u16 = key::key(2, 0);
+    let none = if own { -1 } else { i16::MAX };
+    let mut ranks = [none; WIDTH];
+    for i in HEAD..HEAD + LEN {
+        let k = row.0[i];
+        let win = BEST.wrapping_sub(k.wrapping_sub(WIN).cast_signed());
+        let loss = k.wrapping_sub(LOSS).cast_signed();
+        ranks[i] = if k >= OUTSIDE {
+            none
+        } else if k >= LOSS {
+            loss
+        } else if k >= WIN {
+            win
         } else {
-            let neighbours = [
-                around.fast.0[i],
-                around.second.0[i],
-                around.fast2.0[i],
-                around.second2.0[i],
-                near1,
-                near2,
-            ];
-            let known = expected.referred || hinted != 0;
-            let like = if known && key::class(e[i]) == class {
-                key::number(e[i])
-            } else {
-                let found = neighbours.into_iter().find(|&k| key::class(k) == class);
-                found.map_or_else(|| start.number(class), key::number)
-            };
-            let like = key::key(class, like);
-            let inner = usize::from(class == 1) << 3 | hinted << 4;
-            let n = number(
-                port,
-                like,
-                surroundings(like, neighbours),
-                inner,
-                key::number(wanted.0[i]),
-            );
-            key::key(class, n)
+            DRAW
         };
     }
+    let [a, b] = pad.ahead;
+    let mut out = Line::NONE;
+    for i in HEAD..HEAD + LEN {
+        let near = [ranks[i - a], ranks[i - b], ranks[i + a], ranks[i + b]];
+        let best = if own {
+            near[0].max(near[1]).max(near[2]).max(near[3])
+        } else {
+            near[0].min(near[1]).min(near[2]).min(near[3])
+        };
+        // One ply more, but no number above the largest.
+        let more = |n: i16| n.min(key::MOST.cast_signed() - 1) + 1;
+        out.0[i] = if best == none {
+            OUTSIDE
+        } else if best == DRAW {
+            0
+        } else if best > DRAW {
+            WIN + more(BEST - best).cast_unsigned()
+        } else {
+            LOSS + more(best).cast_unsigned()
+        };
+    }
+    out
 }
 
-/// How the keys around compare with the one expected.
+/// Puts small numbers of so many bits next to each other, the first lowest.
 #[inline(always)]
-fn surroundings(like: u16, [f, s, f2, s2, n1, n2]: [u16; 6]) -> usize {
-    let three = |k: u16| {
-        if key::class(k) != key::class(like) {
-            return 4;
+fn pack<const N: usize>(parts: [(u16, u32); N]) -> u16 {
+    let mut at = 0;
+    let mut all = 0;
+    let mut k = 0;
+    while k < N {
+        all |= parts[k].0 << at;
+        at += parts[k].1;
+        k += 1;
+    }
+    all
+}
+
+/// Codes the squares of a row that is not as expected.
+struct Squares<'a> {
+    pad: &'a Pad,
+    start: &'a Start,
+    around: &'a Around<'a>,
+    expected: &'a Expected,
+    /// What one step of the vector makes of the rows beside.
+    replies: &'a [Line; 2],
+}
+
+impl Squares<'_> {
+    #[inline(always)]
+    fn code<W: Bits, P: Port<W>>(&self, port: &mut P, coded: W, now: &mut Line) {
+        let wanted = now.clone();
+        // Squares that are not decoded yet must not be looked at.
+        *now = self.expected.line.clone();
+        for s in coded.squares() {
+            let i = self.pad.at(s);
+            let e = &self.expected.line.0;
+            let wanted = wanted.0[i];
+            let expected = key::class(e[i]);
+            let contexts = if port.no_class_contexts() {
+                [0; CLASS_TABLES]
+            } else {
+                self.class_contexts(s, now)
+            };
+            let class = if port.class(&contexts, 0, key::class(wanted) == expected) {
+                expected
+            } else {
+                let first = u8::from(expected == 0);
+                if port.class(&contexts, 1, key::class(wanted) == first) {
+                    first
+                } else {
+                    3 - expected - first
+                }
+            };
+            now.0[i] = if class == 0 {
+                0
+            } else {
+                let like = self.like(i, class, now);
+                let contexts = self.number_contexts(s, key::key(class, like), now);
+                key::key(class, number(port, like, &contexts, key::number(wanted)))
+            };
         }
-        let e = i32::from(k) - i32::from(like);
-        usize::from(e > 0) | usize::from(e < 0) << 1 | usize::from(e.abs() > 1) << 2
-    };
-    let two = |k: u16| {
-        if key::class(k) != key::class(like) {
-            return 3;
+    }
+
+    /// The contexts of the class of a square, for decision 0.
+    #[inline(always)]
+    fn class_contexts(&self, s: u8, now: &Line) -> [u16; CLASS_TABLES] {
+        let [a, b] = self.pad.ahead;
+        let i = self.pad.at(s);
+        let e = &self.expected.line.0;
+        let class = |k: u16| (k >> 13, 2);
+        // Whether a square was other than expected: in its number, in its class.
+        let wrong = |i: usize| {
+            let (now, e) = (now.0[i], e[i]);
+            let class = key::class(now) != key::class(e);
+            (u16::from(now != e) + u16::from(class), 2)
+        };
+        let Around {
+            fast,
+            second,
+            fast2,
+            second2,
+            both,
+            ..
+        } = self.around;
+        let here = class(e[i]);
+        let third = i - self.pad.third;
+        let (near1, near2) = (class(now.0[i - a]), class(now.0[i - b]));
+        let hinted = (u16::from(self.expected.hinted[i]), 1);
+        let (f2, s2) = (class(fast2.0[i]), class(second2.0[i]));
+        let fast_reply = class(self.replies[0].0[i]);
+        let second_reply = class(self.replies[1].0[i]);
+        [
+            pack([
+                (0, 1),
+                here,
+                class(e[i + a]),
+                class(e[i + b]),
+                near1,
+                near2,
+                class(now.0[third]),
+            ]),
+            pack([(0, 1), here, f2, s2, fast_reply, second_reply, hinted]),
+            pack([
+                (0, 1),
+                here,
+                near1,
+                near2,
+                wrong(i - a),
+                wrong(i - b),
+                wrong(third),
+            ]),
+            pack([
+                (0, 1),
+                here,
+                class(fast.0[i]),
+                class(second.0[i]),
+                class(both.0[i]),
+                f2,
+                s2,
+            ]),
+            pack([(0, 1), here, hinted, (u16::from(s.min(63)), 6)]),
+        ]
+    }
+
+    /// The number that is expected where the class is known.
+    #[inline(always)]
+    fn like(&self, i: usize, class: u8, now: &Line) -> u16 {
+        let [a, b] = self.pad.ahead;
+        let e = self.expected.line.0[i];
+        let known = self.expected.referred || self.expected.hinted[i] != 0;
+        if known && key::class(e) == class {
+            return key::number(e);
         }
-        usize::from(k > like) | usize::from(k < like) << 1
-    };
-    three(f) | three(s) << 3 | three(f2) << 6 | three(s2) << 9 | two(n1) << 12 | two(n2) << 14
+        let around = self.around;
+        let neighbours = [
+            around.fast.0[i],
+            around.second.0[i],
+            around.fast2.0[i],
+            around.second2.0[i],
+            now.0[i - a],
+            now.0[i - b],
+        ];
+        let found = neighbours.into_iter().find(|&k| key::class(k) == class);
+        found.map_or_else(|| self.start.number(class), key::number)
+    }
+
+    /// The contexts of the number of a square, for decision 0.
+    #[inline(always)]
+    fn number_contexts(&self, s: u8, like: u16, now: &Line) -> [u16; NUMBER_TABLES] {
+        let [a, b] = self.pad.ahead;
+        let i = self.pad.at(s);
+        let e = &self.expected.line.0;
+        // How a key compares with the one expected: 0 if it is of another class.
+        let compared = |k: u16| {
+            let far = k
+                .cast_signed()
+                .wrapping_sub(like.cast_signed())
+                .clamp(-3, 3)
+                + 4;
+            let same = (k ^ like) >> 13 == 0;
+            (if same { far.cast_unsigned() } else { 0 }, 3)
+        };
+        // How far a square was from what was expected: 0 off the board, 1 if of another class.
+        let wrong = |i: usize| {
+            let (now, e) = (now.0[i], e[i]);
+            let far = now.cast_signed().wrapping_sub(e.cast_signed()).clamp(-2, 2) + 4;
+            let far = if now >= OUTSIDE {
+                0
+            } else if (now ^ e) >> 13 != 0 {
+                1
+            } else {
+                far.cast_unsigned()
+            };
+            (far, 3)
+        };
+        let Around {
+            fast,
+            second,
+            fast2,
+            second2,
+            both,
+            moving,
+        } = self.around;
+        let third = i - self.pad.third;
+        let class = key::class(like);
+        let (f, s1) = (compared(fast.0[i]), compared(second.0[i]));
+        let (near1, near2) = (compared(now.0[i - a]), compared(now.0[i - b]));
+        let near3 = compared(now.0[third]);
+        let fast_reply = compared(self.replies[0].0[i]);
+        let second_reply = compared(self.replies[1].0[i]);
+        // Two steps behind.
+        let twice = |step: usize| match now.0[i - step] {
+            OUTSIDE => OUTSIDE,
+            _ => now.0[i - 2 * step],
+        };
+        let of_square = |s: u8| (u16::from(s.min(63)), 6);
+        let square = of_square(s);
+        let like_number = (key::number(like).min(63), 6);
+        [
+            pack([(0, 3), near1, near2, near3, wrong(i - a)]),
+            pack([(0, 3), compared(fast2.0[i]), compared(second2.0[i]), f, s1]),
+            pack([(0, 3), like_number, square]),
+            pack([
+                (0, 3),
+                fast_reply,
+                second_reply,
+                compared(e[i + a]),
+                compared(e[i + b]),
+            ]),
+            pack([
+                (0, 3),
+                wrong(third),
+                near3,
+                compared(twice(a)),
+                compared(twice(b)),
+            ]),
+            pack([(0, 3), like_number, of_square(moving[0])]),
+            pack([(0, 3), square, of_square(moving[1])]),
+            pack([
+                (0, 3),
+                f,
+                s1,
+                compared(both.0[i]),
+                (u16::from(class == 1), 1),
+                (u16::from(self.expected.hinted[i]), 1),
+                (u16::from(key::class(e[i]) == class), 1),
+            ]),
+        ]
+    }
 }
 
 /// Codes a number: whether it is the one expected; above or below; how far.
 #[inline(always)]
-fn number<W, P: Port<W>>(port: &mut P, like: u16, around: usize, inner: usize, wanted: u16) -> u16 {
-    let like = key::number(like);
-    if port.digit(around, inner, wanted == like) {
+fn number<W, P: Port<W>>(
+    port: &mut P,
+    like: u16,
+    contexts: &[u16; NUMBER_TABLES],
+    wanted: u16,
+) -> u16 {
+    if port.number(contexts, 0, wanted == like) {
         return like;
     }
     // Nothing is below 0.
-    let above = like == 0 || port.digit(around, inner | 1, wanted > like);
+    let above = like == 0 || port.number(contexts, 1, wanted > like);
     let far = wanted.abs_diff(like);
     let mut distance = 1;
     while distance < LONG {
         let decision = (2 * distance.min(3)) | u16::from(!above);
-        if !port.digit(around, inner | usize::from(decision), far > distance) {
+        if !port.number(contexts, decision, far > distance) {
             break;
         }
         distance += 1;
