@@ -38,6 +38,8 @@ pub(crate) struct Input<'a> {
 const LEARNED: u64 = 1 << 20;
 /// Positions looked at to judge a plan: a 24th of the slice between these bounds.
 const JUDGED: [u64; 2] = [6_000, 20_000];
+/// Chunks looked at, about, however large they are.
+const SEEN: u64 = 8;
 
 /// The choices of a table: one shape, and which slice, by its number, depends on the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -247,8 +249,8 @@ impl<'a, W: Bits> Source<'a, W> {
         let layout = Layout::new(self.rules.geometry, self.index.material(), plan.shape).ok()?;
         let positions = self.index.positions();
         let judged = (positions / 24).clamp(JUDGED[0], JUDGED[1]);
-        // An odd step, so that all parts of the board are met.
-        let step = (positions / judged).clamp(1, layout.chunks().max(1)) | 1;
+        // An odd step, so that all parts of the board are met, and some chunks even if they are large.
+        let step = (positions / judged).min(layout.chunks() / SEEN) | 1;
         let mut all = Cost::default();
         for slice in 0..self.inputs.len() {
             if self.inputs[slice].is_none() {
