@@ -318,7 +318,7 @@ mod tests {
             .map(|s| Sample { yes: true, ..s })
             .collect();
         let trees = train(&sure, BITS, 1.0);
-        assert!(cost(&trees, &sure) < 0.001, "{trees:?}");
+        assert!(cost(&trees, &sure) < 0.005, "{trees:?}");
     }
 
     #[test]
