@@ -440,7 +440,7 @@ const TABLE_NANOSECONDS: u64 = 150_000_000;
 const LIMITS_NANOSECONDS: u64 = 650;
 
 /// The same where it is solved set-wise.
-const CLOCK_NANOSECONDS: u64 = 250;
+const CLOCK_NANOSECONDS: u64 = 200;
 
 /// The same where pairs of plies count.
 const PAIRS_NANOSECONDS: u64 = 4000;

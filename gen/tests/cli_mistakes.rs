@@ -110,6 +110,21 @@ fn directories_without_tables() {
     );
 }
 
+/// A variable that was set to nothing is not a wrong `--dir` that nobody gave.
+#[test]
+fn an_empty_variable_is_no_directory() {
+    let mut command = Command::cargo_bin("dambase").unwrap();
+    let command = command.args(["stats", "english"]).env("DAMBASE_DIR", "");
+    let said = command.current_dir(TABLES.path()).assert().code(2);
+    let err = String::from_utf8_lossy(&said.get_output().stderr).into_owned();
+    assert!(err.contains("unset DAMBASE_DIR"), "{err}");
+    // What is given counts.
+    let mut command = Command::cargo_bin("dambase").unwrap();
+    let command = command.args(["stats", "english", "--dir", "egdb"]);
+    let command = command.env("DAMBASE_DIR", "").current_dir(TABLES.path());
+    command.assert().success();
+}
+
 #[test]
 fn missing_tables_come_with_the_command_that_builds_them() {
     let d = TABLES.path();

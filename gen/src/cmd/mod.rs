@@ -27,7 +27,7 @@ mod verify;
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use dambase_probe::Tablebase;
 use dambase_rules::Variant;
@@ -103,11 +103,22 @@ struct Code {
     variant: Variant,
 }
 
+/// The path of a directory, which an empty variable of the environment is not.
+fn directory() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|path| {
+        if path.is_empty() {
+            Err("no directory; give one, or unset DAMBASE_DIR if that is empty")
+        } else {
+            Ok(PathBuf::from(path))
+        }
+    })
+}
+
 /// The directory of the tables.
 #[derive(Clone, Debug, Args)]
 struct Directory {
     /// Directory of the tables; those of one code are in a directory of its name inside
-    #[arg(long, value_name = "DIR", default_value = "egdb", env = "DAMBASE_DIR")]
+    #[arg(long, value_name = "DIR", default_value = "egdb", env = "DAMBASE_DIR", value_parser = directory())]
     dir: PathBuf,
 }
 
@@ -116,7 +127,7 @@ struct Directory {
 struct Directories {
     /// Directory of the tables, those of one code in a directory of its name inside; may be given
     /// more than once
-    #[arg(long, value_name = "DIR", default_value = "egdb", env = "DAMBASE_DIR")]
+    #[arg(long, value_name = "DIR", default_value = "egdb", env = "DAMBASE_DIR", value_parser = directory())]
     dir: Vec<PathBuf>,
 }
 
