@@ -358,8 +358,13 @@ impl Plan {
                 (true, false) => 4 + 14,
                 (true, true) => 4 + 36,
             };
-            s.work_bytes
-                .saturating_add(s.slice_positions.saturating_mul(each))
+            // The set-wise solver keeps planes with and without limits.
+            let solver = if is_set_wise(limits, s.material) {
+                s.work_bytes.saturating_mul(2)
+            } else {
+                s.work_bytes
+            };
+            solver.saturating_add(s.slice_positions.saturating_mul(each))
         };
         let kept = |i: usize| self.steps[i].positions.saturating_mul(3) / 2;
         self.profile(needed, true, &kept, &work)

@@ -12,7 +12,7 @@ use dambase_tables::{
 };
 use rayon::prelude::*;
 
-use crate::verify::{Finding, Listing, Request, SAMPLE, Summary};
+use crate::verify::{Finding, Listing, Request, SAMPLE, Summary, sampled};
 use crate::{Control, Error};
 
 /// Faults of one slice that are named.
@@ -164,12 +164,12 @@ fn slice(
     let index = RunIndex::<u128>::new(rules.geometry, scope, material)?;
     let all = index.positions();
     let n = if request.quick { all.min(SAMPLE) } else { all };
-    // Of a sample the positions are spread over the slice.
-    let at = |i: u64| (u128::from(i) * u128::from(all) / u128::from(n)) as u64;
     let chunk = |c: u64| {
         control.check()?;
         let mut found = Found::default();
-        for i in (c * CHUNK..((c + 1) * CHUNK).min(n)).map(at) {
+        let range = c * CHUNK..((c + 1) * CHUNK).min(n);
+        control.add(range.end - range.start);
+        for i in range.map(|i| sampled(i, n, all)) {
             let (board, runs) = index.position(i);
             let position = Position::new(request.variant, board, side, runs);
             let what = match &position {

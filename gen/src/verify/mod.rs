@@ -80,7 +80,8 @@ pub struct Summary {
     pub faults: u64,
 }
 
-/// Positions that [`verify`] will look at, as far as the names of the files tell.
+/// Positions that [`verify`] and, of tables under the draw limits, [`crate::limits::prove`] will look at, as
+/// far as the names of the files tell.
 ///
 /// # Errors
 /// [`Error::Table`] if the directory cannot be listed.
@@ -96,10 +97,20 @@ pub fn positions(request: &Request<'_>) -> Result<u64, Error> {
             positions
         }
     };
-    let all = plan.steps.iter();
-    Ok(all
-        .map(|s| slice(s.slice_positions) * s.material.sides().len() as u64)
-        .sum())
+    let all = plan.steps.iter().map(|s| {
+        let has = |metric| listing.has(s.material, metric);
+        let times = u64::from(has(Metric::Wld) || has(Metric::Dtw)) + u64::from(has(Metric::Dtz));
+        slice(s.slice_positions) * s.material.sides().len() as u64 * times
+    });
+    Ok(all.sum())
+}
+
+/// The index of number `i` of the `few` positions of a sample of `n`: spread evenly, then moved by a
+/// fixed hash inside each stretch.
+pub(crate) fn sampled(i: u64, few: u64, n: u64) -> u64 {
+    let at = |i: u64| (u128::from(i) * u128::from(n) / u128::from(few)) as u64;
+    let (from, to) = (at(i), at(i + 1));
+    from + (i ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15) % (to - from).max(1)
 }
 
 fn wanted(request: &Request<'_>, listing: &Listing) -> Vec<Material> {

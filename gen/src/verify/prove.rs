@@ -16,6 +16,7 @@ use dambase_tables::{
     Dtw, Longest, Material, RunIndex, SliceStats, Value, Wld, WldArray, canonical_with_runs,
 };
 
+use super::sampled;
 use crate::{Control, Error, Solved, Store, parallel};
 
 /// Positions that are looked at between two looks at the wish to stop; a multiple of 64.
@@ -426,15 +427,7 @@ impl<'a, R: Ruleset> Prover<'a, R> {
         let (count, pick): (u64, Box<dyn Fn(u64) -> u64 + Sync>) = match extent {
             Extent::All => (n, Box::new(|i| i)),
             Extent::Sample(few) if few >= n => (n, Box::new(|i| i)),
-            // Spread evenly, then moved by a fixed hash inside each stretch.
-            Extent::Sample(few) => (
-                few,
-                Box::new(move |i| {
-                    let at = |i: u64| (u128::from(i) * u128::from(n) / u128::from(few)) as u64;
-                    let (from, to) = (at(i), at(i + 1));
-                    from + (i ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15) % (to - from).max(1)
-                }),
-            ),
+            Extent::Sample(few) => (few, Box::new(move |i| sampled(i, few, n))),
         };
         let chunks = count.div_ceil(CHUNK) as usize;
         let proofs = parallel::collect(chunks, &|chunk| {

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::Command;
+use dambase_gen::{Control, limits, verify};
+use dambase_rules::Variant;
 use serde_json::Value as Json;
 
 fn dambase(dir: &Path, args: &[&str]) -> Output {
@@ -242,4 +244,27 @@ fn thirty_moves_run_beside_fifteen() {
         p["error"],
         "the draw limit 30-move is switched off; add it to the limits to use its clock"
     );
+}
+
+/// Progress comes to its end when the proof does.
+#[test]
+fn all_positions_that_are_proved_are_announced() {
+    let dir = tempfile::tempdir().unwrap();
+    super::pairs::build_files(Variant::International, "KMvK", dir.path());
+    for quick in [false, true] {
+        let request = verify::Request {
+            dir: dir.path(),
+            variant: Variant::International,
+            only: &[],
+            quick,
+            memory: u64::MAX,
+        };
+        let control = Control::new();
+        let plain = verify::verify(&request, &control, &mut |_| {}).unwrap();
+        let limits = limits::prove::prove(&request, &control, &mut |_| {}).unwrap();
+        assert_eq!((plain.faults, limits.faults), (0, 0));
+        let announced = verify::positions(&request).unwrap();
+        assert_eq!(plain.positions + limits.positions, announced);
+        assert_eq!(control.positions(), announced);
+    }
 }
