@@ -187,10 +187,10 @@ kernel! {
 /// lands on `to`, as far as the lane and what has been taken before allow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chance<W> {
-    q: u8,
-    d: u8,
-    from: W,
-    to: W,
+    pub(super) q: u8,
+    pub(super) d: u8,
+    pub(super) from: W,
+    pub(super) to: W,
 }
 
 /// A row of placements and where its results go.

@@ -48,13 +48,13 @@ pub(super) struct Arena {
 
 /// Numbers sets of black men beside one set of white men: a sum over a table.
 #[derive(Debug, Default)]
-struct Ranks {
+pub(super) struct Ranks {
     /// `[place in the set][square]`.
     table: Vec<[u64; MAX_SQUARES]>,
 }
 
 impl Ranks {
-    fn set<W: Word>(&mut self, index: &Index<W>, white: W, n: usize) {
+    pub(super) fn set<W: Word>(&mut self, index: &Index<W>, white: W, n: usize) {
         let men = index.material().men[1] as usize;
         self.table.resize(men, [0; MAX_SQUARES]);
         for (place, table) in self.table.iter_mut().enumerate() {
@@ -64,7 +64,7 @@ impl Ranks {
         }
     }
     #[inline(always)]
-    fn of<W: Word>(&self, black: W) -> u64 {
+    pub(super) fn of<W: Word>(&self, black: W) -> u64 {
         let places = black.squares().zip(&self.table);
         places.map(|(s, table)| table[s as usize]).sum()
     }
@@ -72,12 +72,46 @@ impl Ranks {
 
 /// A quiet step of one of White's men.
 #[derive(Debug, Default)]
-struct Step {
-    to: u8,
-    crowned: bool,
+pub(super) struct Step {
+    pub(super) to: u8,
+    pub(super) crowned: bool,
     /// Number of the first placement with White's men after the step, in the child's index.
-    first: u64,
-    ranks: Ranks,
+    pub(super) first: u64,
+    pub(super) ranks: Ranks,
+}
+
+/// The steps of White's men on squares without a white man. `crowned` numbers the placements after a crowning.
+pub(super) fn set_steps<W: Word>(
+    game: &Game<W>,
+    index: &Index<W>,
+    crowned: &Index<W>,
+    white: W,
+    out: &mut Vec<Step>,
+) {
+    let mut steps = 0;
+    for from in white.squares() {
+        for &d in &game.man_forward[0] {
+            let to = game.grid.step[d][from as usize];
+            if to == OFF || white.has(to) {
+                continue;
+            }
+            let is_crowned = game.crown[0].has(to);
+            let mut after = white ^ W::bit(from);
+            if !is_crowned {
+                after |= W::bit(to);
+            }
+            let index = if is_crowned { crowned } else { index };
+            if out.len() == steps {
+                out.push(Step::default());
+            }
+            let step = &mut out[steps];
+            (step.to, step.crowned) = (to, is_crowned);
+            step.first = index.men_rank([after, W::EMPTY]);
+            step.ranks.set(index, after, game.n);
+            steps += 1;
+        }
+    }
+    out.truncate(steps);
 }
 
 /// A capture that exists if a black man stands on `man` and none on `empty`.
@@ -209,34 +243,12 @@ impl<W: Word> Men<'_, W> {
     fn prepare(&self, white: W, arena: &mut Arena) {
         let game = self.game;
         arena.ranks.set(&self.index, white, game.n);
-        let mut steps = 0;
-        for from in white.squares() {
-            for &d in &game.man_forward[0] {
-                let to = game.grid.step[d][from as usize];
-                if to == OFF || white.has(to) {
-                    continue;
-                }
-                let crowned = game.crown[0].has(to);
-                let mut after = white ^ W::bit(from);
-                let black_men = self.material.men[1] as usize;
-                let index = match self.children[0].source(true, 0, black_men) {
-                    Source::Planes(planes) if crowned => &planes.index,
-                    _ => &self.index,
-                };
-                if !crowned {
-                    after |= W::bit(to);
-                }
-                if arena.steps.len() == steps {
-                    arena.steps.push(Step::default());
-                }
-                let step = &mut arena.steps[steps];
-                (step.to, step.crowned) = (to, crowned);
-                step.first = index.men_rank([after, W::EMPTY]);
-                step.ranks.set(index, after, game.n);
-                steps += 1;
-            }
-        }
-        arena.steps.truncate(steps);
+        let black_men = self.material.men[1] as usize;
+        let crowned = match self.children[0].source(true, 0, black_men) {
+            Source::Planes(planes) => &planes.index,
+            _ => &self.index,
+        };
+        set_steps(game, &self.index, crowned, white, &mut arena.steps);
         for (x, jumps) in arena.jumps.iter_mut().enumerate() {
             jumps.clear();
             for q in white.squares() {

@@ -16,6 +16,7 @@ mod fixpoint;
 mod game;
 mod layout;
 mod levels;
+mod lone;
 mod measure;
 mod men;
 mod planes;
@@ -40,6 +41,7 @@ use self::dense::SharedArray;
 use self::game::Game;
 use self::layout::Sets;
 use self::levels::Levels;
+use self::lone::Lone;
 use self::measure::{Measure, Plies, Values};
 use self::men::Men;
 use self::planes::Planes;
@@ -243,6 +245,10 @@ fn solve_in<W: Word, M: Measure>(
         let codes = Vec::new();
         return Ok(Some(Found { wld, codes }));
     }
+    let lone = material.kings[0] + material.kings[1] == 1 && !rules.men_move_sideways();
+    if lone && measure.plies().is_none() {
+        return solve_lone(&game, &sets, material, &levels, store, ctl).map(Some);
+    }
     let arrays: Vec<_> = material
         .sides()
         .iter()
@@ -371,6 +377,56 @@ fn solve_men<W: Word>(
     drop(men);
     let arrays = arrays.into_iter().take(stored);
     Ok(arrays.map(SharedArray::into_array).collect())
+}
+
+/// [`solve_in`] for values of materials with one king whose men go forward.
+fn solve_lone<W: Word>(
+    game: &Game<W>,
+    sets: &Sets<W>,
+    material: Material,
+    levels: &Levels<W>,
+    store: &Store,
+    ctl: &Control,
+) -> Result<Solved, Error> {
+    let sides = dambase_rules::Side::BOTH;
+    let index = Index::<W>::new(game.rules.geometry, material)?;
+    let arrays = sides.map(|_| SharedArray::new(index.positions()));
+    let planes = |side| Planes::new(game, sets, Values, material, side).map(Arc::new);
+    let own = [planes(sides[0])?, planes(sides[1])?];
+    let [white, black] = sides.map(|mover| {
+        let own = Some(&own[mover.other() as usize]);
+        Children::new(game, sets, Values, material, mover, own, store)
+    });
+    let lone = Lone {
+        game,
+        material,
+        king: unit::fixpoint_view(material),
+        index,
+        levels,
+        children: [white?, black?],
+        own: &own,
+        arrays: &arrays,
+    };
+    let arenas = Pool::default();
+    for left in 0..levels.len() {
+        let white = &levels.sets(sides[0])[levels.numbers(left)];
+        white.par_iter().try_for_each(|&white| {
+            ctl.check()?;
+            let mut arena = arenas.take();
+            ctl.add(lone.solve(white, &mut arena));
+            arenas.give(arena);
+            Ok::<_, Error>(())
+        })?;
+    }
+    drop(lone);
+    for (side, own) in sides.into_iter().zip(&own) {
+        store.planes().put(Values, material, side, own);
+    }
+    Ok(Solved {
+        material,
+        wld: arrays.into_iter().map(SharedArray::into_array).collect(),
+        dtw: None,
+    })
 }
 
 /// Arenas that are not in use.

@@ -64,34 +64,57 @@ fn step<W: Word, const UP: bool>(f: &Fill<W>, w: W) -> W {
     shift::<W, UP>(w & f.from[0], f.shift[0]) | shift::<W, UP>(w & f.from[1], f.shift[1])
 }
 
+/// The squares from which one move against direction `f` leads to `targets`, illegal ones too.
+#[inline(always)]
+fn along<W: Word, const UP: bool, const DOUBLINGS: u32>(f: &Fill<W>, targets: W, legal: W) -> W {
+    let two = f.shift[0] + f.shift[1];
+    let mut flood = targets;
+    if DOUBLINGS > 0 {
+        let mut pass = legal & f.has_previous;
+        flood |= pass & step::<W, UP>(f, flood);
+        pass &= step::<W, UP>(f, pass);
+        flood |= pass & shift::<W, UP>(flood, two);
+        if DOUBLINGS > 2 {
+            pass &= shift::<W, UP>(pass, two);
+            flood |= pass & shift::<W, UP>(flood, 2 * two);
+        }
+        if DOUBLINGS > 3 {
+            pass &= shift::<W, UP>(pass, 2 * two);
+            flood |= pass & shift::<W, UP>(flood, 4 * two);
+        }
+    }
+    step::<W, UP>(f, flood)
+}
+
 kernel! {
     /// Adds to `out` the squares from which one move against direction `f` leads to `targets`.
     fn reach_along<W: Word, const UP: bool, const DOUBLINGS: u32>(
         f: &Fill<W>, targets: &[W], legal: &[W], out: &mut [W],
     ) {
         let f = *f;
-        let two = f.shift[0] + f.shift[1];
         let n = out.len();
         let (targets, legal) = (&targets[..n], &legal[..n]);
         for i in 0..n {
-            let mut flood = targets[i];
-            if DOUBLINGS > 0 {
-                let mut pass = legal[i] & f.has_previous;
-                flood |= pass & step::<W, UP>(&f, flood);
-                pass &= step::<W, UP>(&f, pass);
-                flood |= pass & shift::<W, UP>(flood, two);
-                if DOUBLINGS > 2 {
-                    pass &= shift::<W, UP>(pass, two);
-                    flood |= pass & shift::<W, UP>(flood, 2 * two);
-                }
-                if DOUBLINGS > 3 {
-                    pass &= shift::<W, UP>(pass, 2 * two);
-                    flood |= pass & shift::<W, UP>(flood, 4 * two);
-                }
-            }
-            out[i] |= step::<W, UP>(&f, flood);
+            out[i] |= along::<W, UP, DOUBLINGS>(&f, targets[i], legal[i]);
         }
     }
+}
+
+/// [`reach_by_vector`] for one word.
+#[inline(always)]
+pub(super) fn reach_of_word<W: Word>(game: &Game<W>, targets: W, legal: W) -> W {
+    let mut reach = W::EMPTY;
+    for f in &game.fills {
+        reach |= match (f.up, if game.flying { f.doublings } else { 0 }) {
+            (true, 0) => along::<W, true, 0>(f, targets, legal),
+            (false, 0) => along::<W, false, 0>(f, targets, legal),
+            (true, 3) => along::<W, true, 3>(f, targets, legal),
+            (false, 3) => along::<W, false, 3>(f, targets, legal),
+            (true, _) => along::<W, true, 4>(f, targets, legal),
+            (false, _) => along::<W, false, 4>(f, targets, legal),
+        };
+    }
+    reach & legal
 }
 
 /// The squares of the vector king from which a move leads to `targets`, word by word; `legal` has
