@@ -1,6 +1,7 @@
 //! What captures and crownings lead to.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +10,9 @@ use dambase_tables::{Index, Material};
 
 use super::game::Game;
 use super::layout::{Sets, rank};
+use super::levels::Levels;
 use super::measure::{Measure, Stored};
+use super::men::Ranks;
 use super::planes::{Planes, view_of};
 use super::word::Word;
 use crate::{Error, Store};
@@ -263,6 +266,35 @@ fn find<'s, W: Word, M: Measure>(
     let planes = Planes::from_dense(game, sets, measure, needed, stored_side, array, mirrored)?;
     store.planes().put(measure, material, to_move, &planes);
     Ok(Source::Planes(planes))
+}
+
+impl<'s, W: Word> Flat<'s, W> {
+    /// The numbering of the placements as they stand on the board of a parent, and their packed
+    /// values. `levels` has the sets of men of each side.
+    pub(super) fn as_seen(&self, levels: &Levels<W>) -> Result<(Index<W>, Cow<'s, [u8]>), Error> {
+        let Some(n) = self.mirrored else {
+            let bytes = match self.array {
+                Stored::Values(array) => Cow::Borrowed(array.packed()),
+                Stored::Distances(_) => unreachable!("values only are asked for"),
+            };
+            return Ok((self.index, bytes));
+        };
+        let geometry = levels.geometry();
+        let index = Index::<W>::new(geometry, self.index.material().mirrored())?;
+        let mut bytes = vec![0; index.positions().div_ceil(4) as usize];
+        let mut ranks = Ranks::default();
+        for &white in levels.sets(Side::White) {
+            let first = index.men_rank([white, W::EMPTY]);
+            ranks.set(index.material().men[1], white, n);
+            for &black in levels.sets(Side::Black) {
+                if (white & black).is_empty() {
+                    let at = first + ranks.of(black);
+                    bytes[(at / 4) as usize] |= (self.code([white, black]) as u8) << (at % 4 * 2);
+                }
+            }
+        }
+        Ok((index, Cow::Owned(bytes)))
+    }
 }
 
 impl<W: Word> Flat<'_, W> {

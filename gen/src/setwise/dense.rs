@@ -32,16 +32,52 @@ fn to_even_bits(x: u32) -> u64 {
     (x | x << 1) & 0x5555_5555_5555_5555
 }
 
+/// A byte of a packed array.
+pub(super) trait Byte: Sized {
+    /// The bytes from `from` on, `count` of them at least as far as there are so many; at most 16.
+    fn chunk(bytes: &[Self], from: usize, count: usize) -> u128;
+}
+
+impl Byte for u8 {
+    #[inline(always)]
+    fn chunk(bytes: &[u8], from: usize, _: usize) -> u128 {
+        match bytes.get(from..from + 16) {
+            Some(b) => u128::from_le_bytes(b.try_into().expect("16 bytes")),
+            None => {
+                let mut b = [0; 16];
+                let rest = &bytes[from..];
+                b[..rest.len()].copy_from_slice(rest);
+                u128::from_le_bytes(b)
+            }
+        }
+    }
+}
+
+impl Byte for AtomicU8 {
+    #[inline(always)]
+    fn chunk(bytes: &[AtomicU8], from: usize, count: usize) -> u128 {
+        let load = |b: &AtomicU8| u64::from(b.load(Ordering::Relaxed));
+        if let (true, Some(bytes)) = (count <= 8, bytes.get(from..from + 8)) {
+            let low = bytes.iter().rev().fold(0, |low, b| low << 8 | load(b));
+            return low.into();
+        }
+        let bytes = &bytes[from..bytes.len().min(from + count)];
+        let add = |chunk, b| chunk << 8 | u128::from(load(b));
+        bytes.iter().rev().fold(0, add)
+    }
+}
+
 /// Reads values one after the other.
 #[derive(Debug)]
-pub(super) struct Reader<'a> {
-    bytes: &'a [u8],
+pub(super) struct Reader<'a, B = u8> {
+    bytes: &'a [B],
     at: u64,
 }
 
-impl<'a> Reader<'a> {
+impl<'a, B: Byte> Reader<'a, B> {
     /// Starts at a value of a packed array.
-    pub(super) fn new(bytes: &'a [u8], at: u64) -> Self {
+    #[inline(always)]
+    pub(super) fn new(bytes: &'a [B], at: u64) -> Self {
         Self { bytes, at }
     }
     /// The next up to 32 values.
@@ -49,15 +85,11 @@ impl<'a> Reader<'a> {
     fn some(&mut self, count: u32) -> (u32, u32) {
         let byte = (self.at / 4) as usize;
         let shift = self.at % 4 * 2;
-        let chunk = match self.bytes.get(byte..byte + 16) {
-            Some(b) => u128::from_le_bytes(b.try_into().expect("16 bytes")),
-            None => {
-                let mut b = [0; 16];
-                let rest = &self.bytes[byte..];
-                b[..rest.len()].copy_from_slice(rest);
-                u128::from_le_bytes(b)
-            }
-        };
+        let chunk = B::chunk(
+            self.bytes,
+            byte,
+            (shift as usize + 2 * count as usize).div_ceil(8),
+        );
         let mut codes = (chunk >> shift) as u64;
         if count < 32 {
             codes &= (1 << (2 * count)) - 1;
@@ -158,29 +190,10 @@ impl SharedArray {
             len,
         }
     }
-    /// Puts codes of values into draws from `start` on.
-    pub(super) fn put(&self, start: u64, codes: &[u8]) {
-        let mut at = (start / 4) as usize;
-        let (head, rest) = codes.split_at(codes.len().min((4 - start % 4) as usize % 4));
-        let packed = |codes: &[u8]| codes.iter().rev().fold(0, |byte, code| byte << 2 | code);
-        if !head.is_empty() {
-            let byte = packed(head) << (start % 4 * 2);
-            self.bytes[at].fetch_or(byte, Ordering::Relaxed);
-            at += 1;
-        }
-        let whole = rest.chunks_exact(4);
-        let tail = packed(whole.remainder());
-        for (cell, codes) in self.bytes[at..].iter().zip(whole.clone()) {
-            cell.store(packed(codes), Ordering::Relaxed);
-        }
-        if tail != 0 {
-            self.bytes[at + whole.len()].fetch_or(tail, Ordering::Relaxed);
-        }
-    }
-    /// The code of a value that has been put before.
+    /// Starts to read at a value that has been put before.
     #[inline(always)]
-    pub(super) fn get(&self, at: u64) -> u8 {
-        self.bytes[(at / 4) as usize].load(Ordering::Relaxed) >> (at % 4 * 2) & 3
+    pub(super) fn reader(&self, at: u64) -> Reader<'_, AtomicU8> {
+        Reader::new(&self.bytes, at)
     }
     /// The finished array.
     pub(super) fn into_array(self) -> WldArray {
@@ -212,6 +225,8 @@ mod tests {
             writer.start(at);
             writer.row(Plain, won, lost, first, taken);
             writer.finish(&array);
+            let got = array.reader(at).row(Plain, first.count(), taken);
+            assert_eq!(got, (won & first, lost & first));
             at += u64::from(first.count());
         }
         let array = array.into_array();
@@ -231,23 +246,6 @@ mod tests {
             assert_eq!(got, (won & first, lost & first));
         }
         assert_eq!(array.get(0), Wld::Draw);
-    }
-
-    #[test]
-    fn codes_lead_back() {
-        let codes: Vec<u8> = (0..61_u32).map(|i| ((i * i + i / 7) % 3) as u8).collect();
-        for start in 0..9 {
-            for parts in [[1, 2], [3, 7], [5, 40], [0, 60]] {
-                let array = SharedArray::new(start + 61);
-                let (a, rest) = codes.split_at(parts[0]);
-                let (b, c) = rest.split_at(parts[1] - parts[0]);
-                for (part, at) in [(b, parts[0]), (a, 0), (c, parts[1])] {
-                    array.put(start + at as u64, part);
-                }
-                let got: Vec<u8> = (0..61).map(|i| array.get(start + i)).collect();
-                assert_eq!(got, codes);
-            }
-        }
     }
 
     #[test]

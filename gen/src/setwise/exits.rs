@@ -11,7 +11,7 @@ use dambase_tables::Material;
 
 use super::children::{Blocks, Captured, Children, Source};
 use super::events::{Chance, Lane, Row, Slots, scratch_words};
-use super::game::Game;
+use super::game::{Game, Tally};
 use super::layout::{Sets, legal_word, rank};
 use super::measure::{Measure, part, part_mut};
 use super::walk::{At, Leaf, Walk};
@@ -131,7 +131,7 @@ impl<'p, W: Word, M: Measure> Part<'p, W, M> {
 /// Buffers that are used again for every unit.
 pub(super) struct Scratch<'a, W: Word, M: Measure> {
     quiets: Vec<Quiet<'a, W, M>>,
-    jumps: Vec<Jump>,
+    jumps: Vec<Jump<'a, W, M>>,
     blocks: Blocks<'a, W>,
     chances: Vec<Chance<W>>,
     slots: Slots<W>,
@@ -142,6 +142,7 @@ pub(super) struct Scratch<'a, W: Word, M: Measure> {
     quiet: Vec<W>,
     moves: Vec<W>,
     event: Vec<Found<W, M>>,
+    after: Vec<After<'a, W, M>>,
 }
 
 impl<W: Word, M: Measure> Default for Scratch<'_, W, M> {
@@ -158,6 +159,7 @@ impl<W: Word, M: Measure> Default for Scratch<'_, W, M> {
             quiet: Vec::new(),
             moves: Vec::new(),
             event: Vec::new(),
+            after: Vec::new(),
         }
     }
 }
@@ -169,11 +171,24 @@ struct Found<W: Word, M: Measure> {
     best: M::Array<W>,
 }
 
-/// A man's jump that may become possible: who is taken, and where it lands.
-#[derive(Clone, Copy, Debug)]
-struct Jump {
+/// A man's jump that may become possible: who takes, who is taken, and where it lands.
+struct Jump<'a, W: Word, M: Measure> {
+    from: u8,
     victim: u8,
     to: u8,
+    crowned: bool,
+    /// It may go on if an enemy stands on one of these squares.
+    near: W,
+    /// The planes if it takes a king and does not go on; none if it may do so as a king. Only if the
+    /// mover has no king and the opponent has several.
+    king_taken: Option<M::Array<&'a [W]>>,
+}
+
+/// The planes of what the capture of a man of a side without kings leads to.
+struct After<'a, W: Word, M: Measure> {
+    /// The men, whether one has been crowned, and the kings left.
+    key: ([W; 2], bool, usize),
+    child: M::Array<&'a [W]>,
 }
 
 /// A man's quiet exit with the child's planes.
@@ -222,7 +237,7 @@ pub(super) struct Unit<'a, W: Word, M: Measure> {
     /// Kings of the mover and of the opponent.
     kings: [usize; 2],
     quiets: Vec<Quiet<'a, W, M>>,
-    jumps: Vec<Jump>,
+    jumps: Vec<Jump<'a, W, M>>,
 }
 
 impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
@@ -266,7 +281,21 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
                 }
                 let to = game.grid.step[d][victim as usize];
                 if to != OFF && !self.all_men.has(to) {
-                    self.jumps.push(Jump { victim, to });
+                    let crowned = game.crown[self.x].has(to);
+                    let near = game.may_go_on(self.x, to, self.men[self.x]);
+                    let taken = self.kings[0] == 0 && self.kings[1] > 1 && near.is_some();
+                    let king_taken = taken.then(|| {
+                        let men = self.men_after(from, to, crowned, W::EMPTY);
+                        self.children.block(crowned, self.kings[1] - 1, men)
+                    });
+                    self.jumps.push(Jump {
+                        from,
+                        victim,
+                        to,
+                        crowned,
+                        near: near.unwrap_or(W::EMPTY),
+                        king_taken,
+                    });
                 }
             }
             for &d in &game.man_forward[self.x] {
@@ -627,27 +656,57 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
             kings,
             legal,
             quiet,
+            after,
             ..
         } = scratch;
+        after.clear();
         kings.clear();
         kings.extend_from_slice(sets.all(others));
         legal.resize(len, W::EMPTY);
         legal_row(game.all, self.all_men, kings, legal);
         slots.clear(len);
+        let king_taken = Tally::default().with(true);
+        let king_taken = king_taken.rank(game.rules.precedence, false);
         for (i, (&kings, &legal)) in kings.iter().zip(&*legal).enumerate() {
             let enemies = self.men[self.y] | kings;
             let occupied = self.all_men | kings;
             let takes_king = game.rules.man_takes_king;
-            let may = |j: &Jump| {
+            let may = |j: &Jump<'a, W, M>| {
                 let vector = takes_king && legal.has(j.victim);
                 (enemies.has(j.victim) || vector) && !occupied.has(j.to)
             };
-            if legal.is_empty() || !self.jumps.iter().any(may) {
+            if legal.is_empty() {
                 continue;
             }
-            for from in self.men[self.x].squares() {
+            for jumps in self.jumps.chunk_by(|a, b| a.from == b.from) {
+                if !jumps.iter().any(may) {
+                    continue;
+                }
+                let from = jumps[0].from;
+                let simple = |j: &Jump<'a, W, M>| {
+                    let goes_on = !(j.near & enemies).is_empty();
+                    !may(j) || j.king_taken.is_some() && !enemies.has(j.victim) && !goes_on
+                };
+                if jumps.iter().all(simple) {
+                    // The vector is taken, and that is all.
+                    let (capture, mut best) = slots.all_of_rank(measure, king_taken);
+                    for j in jumps.iter().filter(|j| may(j)) {
+                        let Some(child) = &j.king_taken else {
+                            continue;
+                        };
+                        let cell = if j.crowned {
+                            self.gather_one(child, i, j.to)
+                        } else {
+                            self.gather_one(child, rank(kings.without_first()), kings.first())
+                        };
+                        capture[i] |= W::bit(j.victim);
+                        measure.add(&mut best, i, &cell, W::bit(j.victim));
+                    }
+                    continue;
+                }
                 let leaf = |leaf: Leaf<W>| {
-                    let cell = self.kingless_child(from, kings & !leaf.captured, &leaf);
+                    let left = kings & !leaf.captured;
+                    let cell = self.kingless_child(from, left, &leaf, after);
                     let (capture, mut best) = slots.all_of_rank(measure, leaf.rank);
                     capture[i] |= leaf.mask;
                     measure.add(&mut best, i, &cell, leaf.mask);
@@ -738,7 +797,13 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
 
     /// What is known after a capture by a man of a side without kings; `left` are the enemy kings
     /// left but the vector.
-    fn kingless_child(&self, from: u8, left: W, leaf: &Leaf<W>) -> M::Array<W> {
+    fn kingless_child(
+        &self,
+        from: u8,
+        left: W,
+        leaf: &Leaf<W>,
+        after: &mut Vec<After<'a, W, M>>,
+    ) -> M::Array<W> {
         let men = self.men_after(from, leaf.to, leaf.promotes, leaf.captured);
         let kings = left.count() as usize + usize::from(leaf.hit.is_none());
         let own_men = men[self.y].count() as usize;
@@ -749,12 +814,19 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
             }
             _ => {}
         }
-        let child = self.children.block(leaf.promotes, kings, men);
-        let one = |at: usize, s: u8| self.gather_one(&child, at, s);
+        let key = (men, leaf.promotes, kings);
+        let known = after.iter().position(|a| a.key == key);
+        let known = known.unwrap_or_else(|| {
+            let child = self.children.block(leaf.promotes, kings, men);
+            after.push(After { key, child });
+            after.len() - 1
+        });
+        let child = &after[known].child;
+        let one = |at: usize, s: u8| self.gather_one(child, at, s);
         match (leaf.hit, leaf.promotes) {
-            (None, false) => self.measure.cell(&child, rank(left)),
+            (None, false) => self.measure.cell(child, rank(left)),
             (None, true) => {
-                self.gather(leaf.mask, leaf.to, &child, |v| Some(rank(left | W::bit(v))))
+                self.gather(leaf.mask, leaf.to, child, |v| Some(rank(left | W::bit(v))))
             }
             (Some(_), true) => one(rank(left), leaf.to),
             (Some(_), false) => one(rank(left.without_first()), left.first()),

@@ -183,6 +183,26 @@ impl<W: Word> Game<W> {
     pub(super) fn first_crown_wins(&self) -> bool {
         self.rules.goal == Goal::FirstCrown
     }
+    /// A capture by a man of side `x` that has landed on `to` can go on only if an enemy stands on one
+    /// of these squares; none if it may go on as a king. `own` are men that cannot be taken.
+    #[inline(always)]
+    pub(super) fn may_go_on(&self, x: usize, to: u8, own: W) -> Option<W> {
+        if self.crown[x].has(to) {
+            match self.promotion() {
+                Promotion::InPassing => return None,
+                Promotion::EndsMove => return Some(W::EMPTY),
+                Promotion::AtRest => {}
+            }
+        }
+        let mut near = W::EMPTY;
+        for &d in &self.man_capture[x] {
+            let victim = self.grid.step[d][to as usize];
+            if victim != OFF && self.grid.step[d][victim as usize] != OFF && !own.has(victim) {
+                near |= W::bit(victim);
+            }
+        }
+        Some(near)
+    }
     pub(super) fn promotion(&self) -> Promotion {
         self.rules.promotion
     }

@@ -98,6 +98,7 @@ pub(super) struct Levels<W> {
     groups: [Groups<W>; 2],
     /// A unit is solved together with its mirror image.
     symmetric: bool,
+    geometry: Geometry,
 }
 
 /// The numbers of White's group and of Black's.
@@ -108,7 +109,11 @@ impl<W: Word> Levels<W> {
         Self {
             groups: Side::BOTH.map(|side| Groups::new(rules, side, material.men[side as usize])),
             symmetric: material.is_symmetric(),
+            geometry: rules.geometry,
         }
+    }
+    pub(super) fn geometry(&self) -> Geometry {
+        self.geometry
     }
     /// Number of levels.
     pub(super) fn len(&self) -> usize {

@@ -44,7 +44,7 @@ pub(super) struct Lone<'a, W: Word> {
 #[derive(Debug)]
 pub(super) struct Arena<W> {
     ranks: Ranks,
-    steps: Vec<Step>,
+    steps: Vec<Step<W>>,
     /// By number of the placement in the row: all men.
     occupied: Vec<W>,
     captures: Captures<W>,
@@ -65,34 +65,41 @@ impl<W: Word> Default for Arena<W> {
 
 /// What is known of the moves of one mover in a unit, for the squares of the king.
 #[derive(Clone, Copy, Debug)]
-struct Moves<W> {
+pub(super) struct Moves<W> {
     /// There is a move.
-    any: W,
+    pub(super) any: W,
     /// One wins.
-    win: W,
+    pub(super) win: W,
     /// One does not lose.
-    escape: W,
+    pub(super) escape: W,
 }
 
 impl<W: Word> Moves<W> {
-    const NONE: Self = Self {
+    pub(super) const NONE: Self = Self {
         any: W::EMPTY,
         win: W::EMPTY,
         escape: W::EMPTY,
     };
     /// A move of the squares of `mask` to a child of which `cell` is known.
     #[inline(always)]
-    fn add(&mut self, [win, escape]: [W; 2], mask: W) {
+    pub(super) fn add(&mut self, [win, escape]: [W; 2], mask: W) {
         self.any |= mask;
         self.win |= win & mask;
         self.escape |= escape & mask;
     }
     /// `worse` counts where there is nothing here.
     #[inline(always)]
-    fn or(&mut self, worse: Self) {
+    pub(super) fn or(&mut self, worse: Self) {
         self.win |= worse.win & !self.any;
         self.escape |= worse.escape & !self.any;
         self.any |= worse.any;
+    }
+    /// What the side to move has won, and what it has lost.
+    #[inline(always)]
+    pub(super) fn decide(self, legal: W, misere: bool) -> (W, W) {
+        let stuck = if misere { !self.any } else { W::EMPTY };
+        let won = (self.win | stuck) & legal;
+        (won, legal & !won & !self.escape)
     }
 }
 
@@ -208,7 +215,7 @@ impl<'a, W: Word> Lone<'a, W> {
             writer,
         } = arena;
         let crowned = [self.crowned(0), self.crowned(1)];
-        ranks.set(&self.index, white, game.n);
+        ranks.set(self.material.men[1], white, game.n);
         let first_crowned = crowned.map(|c| c.map_or(0, |p| p.index.men_rank([white, W::EMPTY])));
         let crowned_index = crowned[0].map_or(&self.index, |planes| &planes.index);
         set_steps(game, &self.index, crowned_index, white, steps);
@@ -282,11 +289,8 @@ impl<'a, W: Word> Lone<'a, W> {
                 self.men_captures(x, men, legal, captures);
                 let mut best = captures.best();
                 best.or(quiet);
-                let mut won = best.win & legal;
-                if game.misere() {
-                    won |= legal & !best.any;
-                }
-                lost = legal & !won & !best.escape;
+                let won;
+                (won, lost) = best.decide(legal, game.misere());
                 not_won = legal & !won;
                 // SAFETY: a row is solved by one thread, once; others read it when the rows of its
                 // level are finished, and no slice of it lives here.

@@ -353,26 +353,19 @@ fn solve_men<W: Word>(
     let arrays = sides.map(|_| SharedArray::new(index.positions()));
     let [white, black] =
         sides.map(|mover| Children::new(game, sets, Values, material, mover, None, store));
-    let men = Men {
-        game,
-        material,
-        index,
-        levels,
-        children: [white?, black?],
-        arrays: &arrays,
-    };
+    let men = Men::new(game, material, [white?, black?], &arrays)?;
     let stored = material.sides().len();
     let arenas = Pool::default();
     for left in 0..levels.len() {
-        ctl.check()?;
-        let numbers = levels.numbers(left);
-        let white = &levels.sets(sides[0])[numbers.clone()];
-        white.par_iter().for_each(|&white| {
+        let white = &levels.sets(sides[0])[levels.numbers(left)];
+        white.par_iter().try_for_each(|&white| {
+            ctl.check()?;
             let mut arena = arenas.take();
-            let done = men.solve(white, numbers.start, &mut arena);
+            let done = men.solve(white, &mut arena);
             ctl.add(done * stored as u64);
             arenas.give(arena);
-        });
+            Ok::<_, Error>(())
+        })?;
     }
     drop(men);
     let arrays = arrays.into_iter().take(stored);

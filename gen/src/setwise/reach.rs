@@ -86,6 +86,16 @@ fn along<W: Word, const UP: bool, const DOUBLINGS: u32>(f: &Fill<W>, targets: W,
     step::<W, UP>(f, flood)
 }
 
+/// The squares from which one step against direction `f` leads to `targets`.
+#[inline(always)]
+pub(super) fn step_of_word<W: Word>(f: &Fill<W>, targets: W) -> W {
+    if f.up {
+        along::<W, true, 0>(f, targets, W::ALL)
+    } else {
+        along::<W, false, 0>(f, targets, W::ALL)
+    }
+}
+
 kernel! {
     /// Adds to `out` the squares from which one move against direction `f` leads to `targets`.
     fn reach_along<W: Word, const UP: bool, const DOUBLINGS: u32>(
