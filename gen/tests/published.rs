@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{build, closure, counts, json, value_of_fen};
+use common::{Solver, build, closure, closure_by, counts, json, value_of_fen};
+use dambase_gen::{scalar, setwise};
 use dambase_rules::Variant;
 use dambase_tables::{Material, Wld};
 use serde_json::Value as Json;
@@ -131,9 +132,9 @@ fn international_to_four_pieces() {
 }
 
 /// Men only, won by the first crowning: wins and losses of those who need not capture.
-fn breakthrough(men: u8) {
+fn breakthrough(men: u8, solver: Solver) {
     let material = Material::new(0, men, 0, men);
-    let store = closure(Variant::Breakthrough, &[material], false);
+    let store = closure_by(solver, Variant::Breakthrough, &[material], false);
     let published = json("published.json");
     let slices = &published["breakthrough_8x8"]["slices_men_v_men"];
     for n in 1..=men {
@@ -147,11 +148,12 @@ fn breakthrough(men: u8) {
 
 #[test]
 fn breakthrough_to_three_men_each() {
-    breakthrough(3);
+    breakthrough(3, scalar::solve_variant);
+    breakthrough(3, setwise::solve_variant);
 }
 
 #[test]
 #[ignore = "slow: cargo test --release -p dambase-gen --test published -- --ignored"]
 fn breakthrough_four_men_each() {
-    breakthrough(4);
+    breakthrough(4, setwise::solve_variant);
 }

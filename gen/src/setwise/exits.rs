@@ -179,8 +179,8 @@ struct Jump<'a, W: Word, M: Measure> {
     crowned: bool,
     /// It may go on if an enemy stands on one of these squares.
     near: W,
-    /// The planes if it takes a king and does not go on; none if it may do so as a king. Only if the
-    /// mover has no king and the opponent has several.
+    /// The planes if it takes a king and does not go on, if the mover has no king and the opponent
+    /// has several.
     king_taken: Option<M::Array<&'a [W]>>,
 }
 
@@ -283,7 +283,7 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
                 if to != OFF && !self.all_men.has(to) {
                     let crowned = game.crown[self.x].has(to);
                     let near = game.may_go_on(self.x, to, self.men[self.x]);
-                    let taken = self.kings[0] == 0 && self.kings[1] > 1 && near.is_some();
+                    let taken = self.kings[0] == 0 && self.kings[1] > 1;
                     let king_taken = taken.then(|| {
                         let men = self.men_after(from, to, crowned, W::EMPTY);
                         self.children.block(crowned, self.kings[1] - 1, men)
@@ -293,7 +293,7 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
                         victim,
                         to,
                         crowned,
-                        near: near.unwrap_or(W::EMPTY),
+                        near,
                         king_taken,
                     });
                 }

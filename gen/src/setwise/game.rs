@@ -184,24 +184,33 @@ impl<W: Word> Game<W> {
         self.rules.goal == Goal::FirstCrown
     }
     /// A capture by a man of side `x` that has landed on `to` can go on only if an enemy stands on one
-    /// of these squares; none if it may go on as a king. `own` are men that cannot be taken.
+    /// of these squares. `own` are men that cannot be taken nor jumped over.
     #[inline(always)]
-    pub(super) fn may_go_on(&self, x: usize, to: u8, own: W) -> Option<W> {
+    pub(super) fn may_go_on(&self, x: usize, to: u8, own: W) -> W {
+        let mut near = W::EMPTY;
         if self.crown[x].has(to) {
             match self.promotion() {
-                Promotion::InPassing => return None,
-                Promotion::EndsMove => return Some(W::EMPTY),
+                Promotion::InPassing => {
+                    for &d in &self.king_capture {
+                        near |= self.ray[d][to as usize];
+                    }
+                    return near & !own;
+                }
+                Promotion::EndsMove => return near,
                 Promotion::AtRest => {}
             }
         }
-        let mut near = W::EMPTY;
         for &d in &self.man_capture[x] {
             let victim = self.grid.step[d][to as usize];
-            if victim != OFF && self.grid.step[d][victim as usize] != OFF && !own.has(victim) {
+            if victim == OFF || own.has(victim) {
+                continue;
+            }
+            let landing = self.grid.step[d][victim as usize];
+            if landing != OFF && !own.has(landing) {
                 near |= W::bit(victim);
             }
         }
-        Some(near)
+        near
     }
     pub(super) fn promotion(&self) -> Promotion {
         self.rules.promotion

@@ -15,7 +15,7 @@ use dambase_tables::{Index, Material};
 use super::children::{Children, Source};
 use super::dense::{SharedArray, Writer};
 use super::events::Chance;
-use super::game::{Game, STANDING, Tally};
+use super::game::{Game, Tally};
 use super::levels::Levels;
 use super::measure::{Measure, Values};
 use super::men::{Ranks, Step, set_steps};

@@ -28,6 +28,9 @@ use super::walk::{At, Leaf, Walk};
 use super::word::{Pack, WithPack, Word, with_pack};
 use crate::Error;
 
+/// The numbering of a child's placements, and its packed values.
+type Flat<'a, W> = (Index<W>, Cow<'a, [u8]>);
+
 /// Everything that stays the same for all rows of a material.
 pub(super) struct Men<'a, W: Word> {
     game: &'a Game<W>,
@@ -37,7 +40,7 @@ pub(super) struct Men<'a, W: Word> {
     /// Values with White and with Black to move.
     arrays: &'a [SharedArray; 2],
     /// What the capture of one man leads to, by mover; none if it is the last.
-    flats: [Option<(Index<W>, Cow<'a, [u8]>)>; 2],
+    flats: [Option<Flat<'a, W>>; 2],
     /// The squares where Black's men can be.
     black: W,
     /// Placements of Black's men but one, by their number.
@@ -180,8 +183,7 @@ struct WhiteJump<W> {
     victim: u8,
     to: u8,
     crowned: bool,
-    /// It may go on, wherever Black's men are; or if there is one on these squares.
-    goes_on: bool,
+    /// It may go on if a black man stands on one of these squares.
     near: W,
     after: W,
     /// As in [`Step`].
@@ -390,7 +392,7 @@ impl<'a, W: Word> Men<'a, W> {
                 if others.has(j.victim) {
                     let mask = legal & !W::bit(j.to);
                     let rest = others ^ W::bit(j.victim);
-                    if j.goes_on || !(rest & j.near).is_empty() {
+                    if !(rest & j.near).is_empty() {
                         complex |= mask;
                         continue;
                     }
@@ -404,7 +406,7 @@ impl<'a, W: Word> Men<'a, W> {
                     best.add(cell, mask);
                 } else if legal.has(j.victim) {
                     let mask = W::bit(j.victim);
-                    if j.goes_on || !(others & j.near).is_empty() {
+                    if !(others & j.near).is_empty() {
                         complex |= mask;
                         continue;
                     }
@@ -544,8 +546,7 @@ impl<'a, W: Word> Men<'a, W> {
                 let rest = white ^ W::bit(from);
                 let j = next(&mut arena.jumps, &mut jumps);
                 (j.victim, j.to, j.crowned) = (victim, to, game.crown[0].has(to));
-                let near = game.may_go_on(0, to, rest);
-                (j.goes_on, j.near) = (near.is_none(), near.unwrap_or(W::EMPTY));
+                j.near = game.may_go_on(0, to, rest);
                 j.after = if j.crowned { rest } else { rest | W::bit(to) };
                 let index = if j.crowned { taking } else { flat_index(0) };
                 j.first = index.men_rank([j.after, W::EMPTY]);
@@ -575,7 +576,7 @@ impl<'a, W: Word> Men<'a, W> {
                     victim: number,
                     to,
                     crowned: game.crown[1].has(to),
-                    goes_on: near.is_none_or(|near| !(near & w.after).is_empty()),
+                    goes_on: !(near & w.after).is_empty(),
                 });
             }
         }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use dambase_gen::scalar::{fill_captures_variant, solve_variant};
 use dambase_gen::stats::{Longest, SliceStats, statistics_variant};
-use dambase_gen::{Control, Solved, Store};
+use dambase_gen::{Control, Error, Solved, Store};
 use dambase_rules::ruleset::Goal;
 use dambase_rules::{Board, Position, Side, Variant};
 use dambase_tables::{Index, Material, Value, Wld, canonical};
@@ -36,6 +36,19 @@ pub(crate) fn build(variant: Variant, pieces: u8, dtw: bool) -> Store {
 
 /// The materials with everything that captures and crownings lead to.
 pub(crate) fn closure(variant: Variant, materials: &[Material], dtw: bool) -> Store {
+    closure_by(solve_variant, variant, materials, dtw)
+}
+
+/// One of the solvers.
+pub(crate) type Solver = fn(Variant, Material, &Store, bool, &Control) -> Result<Solved, Error>;
+
+/// [`closure`] with a solver of choice.
+pub(crate) fn closure_by(
+    solve: Solver,
+    variant: Variant,
+    materials: &[Material],
+    dtw: bool,
+) -> Store {
     let mut all = BTreeSet::new();
     let mut open: Vec<_> = materials.iter().map(Material::canonical).collect();
     while let Some(m) = open.pop() {
@@ -62,7 +75,7 @@ pub(crate) fn closure(variant: Variant, materials: &[Material], dtw: bool) -> St
     }
     let mut store = Store::new();
     for material in all {
-        let solved = solve_variant(variant, material, &store, dtw, &Control::new());
+        let solved = solve(variant, material, &store, dtw, &Control::new());
         store.insert(solved.unwrap());
     }
     store
