@@ -20,13 +20,13 @@ const RUNS: usize = 3;
 const GOALS: &[(Variant, &str)] = &[
     (
         Variant::International,
-        "KKvK,KKvKK,KMvKM,KKMvK,MMvK,MMvKM,KKMvKM,KKMvKK,KKKvKM",
+        "KKvK,KKvKK,KMvKM,KKMvK,MMvK,KMvMM,MMvMM,KKMvKM,KKMvKK,KKKvKM",
     ),
     (
         Variant::English,
-        "KKvKK,KMvKM,KKMvK,MMvKK,KKMvKM,KKMvKK,MMMvKK,KKKvKKK",
+        "KKvKK,KMvKM,KKMvK,KKvMM,KKMvKM,KKMvKK,MMMvKK,KMMvMM,MMMvKM,MMMvMM,MMMvMMM,KKKvKKK",
     ),
-    (Variant::Russian, "KKvKK,KKMvK,KKMvKK"),
+    (Variant::Russian, "KKvKK,KKMvK,KKMvKK,KMMvMM,MMMvMM"),
     (Variant::Brazilian, "KKvKK,KKMvK,KKMvKK"),
     (Variant::Pool, "KKvKK,KKMvK,KKMvKK"),
     (Variant::German, "KKvKK,KKMvK,KKMvKK"),
