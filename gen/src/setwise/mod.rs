@@ -246,8 +246,10 @@ fn solve_in<W: Word, M: Measure>(
         return Ok(Some(Found { wld, codes }));
     }
     let lone = material.kings[0] + material.kings[1] == 1 && !rules.men_move_sideways();
-    if lone && measure.plies().is_none() {
-        return solve_lone(&game, &sets, material, &levels, store, ctl).map(Some);
+    if lone && span.is_none() {
+        let wld = solve_lone(&game, &sets, material, &levels, store, ctl)?;
+        let codes = Vec::new();
+        return Ok(Some(Found { wld, codes }));
     }
     let arrays: Vec<_> = material
         .sides()
@@ -380,7 +382,7 @@ fn solve_lone<W: Word>(
     levels: &Levels<W>,
     store: &Store,
     ctl: &Control,
-) -> Result<Solved, Error> {
+) -> Result<Vec<WldArray>, Error> {
     let sides = dambase_rules::Side::BOTH;
     let index = Index::<W>::new(game.rules.geometry, material)?;
     let arrays = sides.map(|_| SharedArray::new(index.positions()));
@@ -415,11 +417,7 @@ fn solve_lone<W: Word>(
     for (side, own) in sides.into_iter().zip(&own) {
         store.planes().put(Values, material, side, own);
     }
-    Ok(Solved {
-        material,
-        wld: arrays.into_iter().map(SharedArray::into_array).collect(),
-        dtw: None,
-    })
+    Ok(arrays.into_iter().map(SharedArray::into_array).collect())
 }
 
 /// Arenas that are not in use.
