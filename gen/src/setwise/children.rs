@@ -12,8 +12,8 @@ use super::game::Game;
 use super::layout::{Sets, rank};
 use super::levels::Levels;
 use super::measure::{Measure, Stored};
-use super::men::Ranks;
 use super::planes::{Planes, view_of};
+use super::rows::Ranks;
 use super::word::Word;
 use crate::{Error, Store};
 

@@ -193,6 +193,29 @@ pub(super) struct Chance<W> {
     pub(super) to: W,
 }
 
+/// Adds the events of captures of `enemies` by kings while `occupied` is in the way.
+#[inline(always)]
+pub(super) fn add_chances<W: Word>(
+    game: &Game<W>,
+    enemies: W,
+    occupied: W,
+    chances: &mut Vec<Chance<W>>,
+) {
+    for q in enemies.squares() {
+        for &d in &game.king_capture {
+            let from = game.span(opposite(d), q, occupied);
+            if from.is_empty() {
+                continue;
+            }
+            let to = game.span(d, q, occupied);
+            if !to.is_empty() {
+                let d = d as u8;
+                chances.push(Chance { q, d, from, to });
+            }
+        }
+    }
+}
+
 /// A row of placements and where its results go.
 pub(super) struct Row<'r, 'a, W: Word, M: Measure> {
     pub(super) game: &'a Game<W>,
@@ -275,7 +298,7 @@ impl<'a, W: Word, M: Measure> Row<'_, 'a, W, M> {
             tally: Tally::default(),
         };
         self.chances.clear();
-        self.add_chances(self.enemies, self.fixed);
+        add_chances(game, self.enemies, self.fixed, self.chances);
         for i in 0..self.chances.len() {
             let Chance { q, d, from, to } = self.chances[i];
             let d = d as usize;
@@ -291,28 +314,6 @@ impl<'a, W: Word, M: Measure> Row<'_, 'a, W, M> {
                 if start(W::ALL, W::ALL, back, ahead, source, landing) {
                     let link = self.after_lane(link, d);
                     self.go_on(link, source, landing, rays, scratch);
-                }
-            }
-        }
-    }
-
-    /// Adds the events of captures of `enemies` while `occupied` is in the way.
-    fn add_chances(&mut self, enemies: W, occupied: W) {
-        let game = self.game;
-        for q in enemies.squares() {
-            for &d in &game.king_capture {
-                let from = game.span(opposite(d), q, occupied);
-                if from.is_empty() {
-                    continue;
-                }
-                let to = game.span(d, q, occupied);
-                if !to.is_empty() {
-                    self.chances.push(Chance {
-                        q,
-                        d: d as u8,
-                        from,
-                        to,
-                    });
                 }
             }
         }
@@ -375,7 +376,8 @@ impl<'a, W: Word, M: Measure> Row<'_, 'a, W, M> {
         // Pieces that have left the board no longer limit the others.
         let (first, end) = if game.immediate {
             let first = self.chances.len();
-            self.add_chances(self.enemies & !link.captured, link.occupied);
+            let enemies = self.enemies & !link.captured;
+            add_chances(game, enemies, link.occupied, self.chances);
             (first, self.chances.len())
         } else {
             (0, self.chances.len())

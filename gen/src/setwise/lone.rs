@@ -3,26 +3,25 @@
 //! Nothing can be taken back but the moves of that king, and the side without it has only moves
 //! into finished units. So there is nothing to iterate: first the positions with that side to
 //! move, and from them those with the king's side to move. A unit is one word for each side to
-//! move, and what it costs is what is looked up; so units are solved in *rows* as in `men`, one
-//! placement of White's men with all of Black's.
+//! move, and what it costs is what is looked up; so units are solved by [`super::rows`].
 
 use std::sync::Arc;
 
 use dambase_rules::Side;
-use dambase_rules::geometry::{OFF, opposite};
+use dambase_rules::geometry::OFF;
 use dambase_tables::{Index, Material};
 
 use super::children::{Children, Source};
 use super::dense::{SharedArray, Writer};
-use super::events::Chance;
+use super::events::{Chance, add_chances};
 use super::game::{Game, Tally};
 use super::levels::Levels;
 use super::measure::{Measure, Values};
-use super::men::{Ranks, Step, set_steps};
 use super::planes::Planes;
 use super::reach::reach_of_word;
+use super::rows::{Moves, Ranks, Rows, Step, all, set_steps};
 use super::walk::{At, Leaf, Walk};
-use super::word::{Pack, WithPack, Word, with_pack};
+use super::word::{Pack, Word};
 
 /// Everything that stays the same for all rows of a material.
 pub(super) struct Lone<'a, W: Word> {
@@ -60,46 +59,6 @@ impl<W: Word> Default for Arena<W> {
             captures: Captures::default(),
             writer: Writer::default(),
         }
-    }
-}
-
-/// What is known of the moves of one mover in a unit, for the squares of the king.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moves<W> {
-    /// There is a move.
-    pub(super) any: W,
-    /// One wins.
-    pub(super) win: W,
-    /// One does not lose.
-    pub(super) escape: W,
-}
-
-impl<W: Word> Moves<W> {
-    pub(super) const NONE: Self = Self {
-        any: W::EMPTY,
-        win: W::EMPTY,
-        escape: W::EMPTY,
-    };
-    /// A move of the squares of `mask` to a child of which `cell` is known.
-    #[inline(always)]
-    pub(super) fn add(&mut self, [win, escape]: [W; 2], mask: W) {
-        self.any |= mask;
-        self.win |= win & mask;
-        self.escape |= escape & mask;
-    }
-    /// `worse` counts where there is nothing here.
-    #[inline(always)]
-    pub(super) fn or(&mut self, worse: Self) {
-        self.win |= worse.win & !self.any;
-        self.escape |= worse.escape & !self.any;
-        self.any |= worse.any;
-    }
-    /// What the side to move has won, and what it has lost.
-    #[inline(always)]
-    pub(super) fn decide(self, legal: W, misere: bool) -> (W, W) {
-        let stuck = if misere { !self.any } else { W::EMPTY };
-        let won = (self.win | stuck) & legal;
-        (won, legal & !won & !self.escape)
     }
 }
 
@@ -168,32 +127,7 @@ fn column<W: Word>(words: &[W], to: u8) -> W {
     column
 }
 
-/// A row, with the instructions of the processor.
-struct Row<'r, 'a, W: Word> {
-    lone: &'r Lone<'a, W>,
-    white: W,
-    arena: &'r mut Arena<W>,
-}
-
-impl<W: Word> WithPack for Row<'_, '_, W> {
-    type Output = u64;
-    #[inline(always)]
-    fn run<P: Pack>(self, pack: P) -> u64 {
-        self.lone.row(pack, self.white, self.arena)
-    }
-}
-
-impl<'a, W: Word> Lone<'a, W> {
-    /// Solves the row of a placement of White's men; those of sets further advanced are finished.
-    /// Returns the number of placements.
-    pub(super) fn solve(&self, white: W, arena: &mut Arena<W>) -> u64 {
-        with_pack(Row {
-            lone: self,
-            white,
-            arena,
-        })
-    }
-
+impl<W: Word> Lone<'_, W> {
     /// The planes after a crowning by side `x`.
     fn crowned(&self, x: usize) -> Option<&Planes<W>> {
         let y = 1 - x;
@@ -204,8 +138,168 @@ impl<'a, W: Word> Lone<'a, W> {
         }
     }
 
+    /// Captures by men; the king is in the way or can be taken.
     #[inline(always)]
-    fn row<P: Pack>(&self, pack: P, white: W, arena: &mut Arena<W>) -> u64 {
+    fn men_captures(&self, x: usize, men: [W; 2], legal: W, captures: &mut Captures<W>) {
+        let game = self.game;
+        let occupied = men[0] | men[1];
+        let king_is_enemy = self.king as usize != x;
+        let mut targets = men[1 - x];
+        if king_is_enemy && game.rules.man_takes_king {
+            targets |= legal;
+        }
+        for from in men[x].squares() {
+            let may = |&d: &usize| {
+                let victim = game.grid.step[d][from as usize];
+                if victim == OFF || !targets.has(victim) {
+                    return false;
+                }
+                let to = game.grid.step[d][victim as usize];
+                to != OFF && !occupied.has(to)
+            };
+            if !game.man_capture[x].iter().any(may) {
+                continue;
+            }
+            let leaf = |leaf: Leaf<W>| {
+                let cell = self.after_man(x, men, from, &leaf);
+                captures.of_rank(leaf.rank).add(cell, leaf.mask);
+            };
+            let mut walk = Walk {
+                game,
+                mover: x,
+                enemy_kings: W::EMPTY,
+                vector_is_enemy: king_is_enemy,
+                leaf,
+            };
+            let at = At::start(legal, occupied ^ W::bit(from), men[1 - x], true);
+            walk.man(&at, from);
+        }
+    }
+
+    /// What is known after a capture by a man.
+    fn after_man(&self, x: usize, men: [W; 2], from: u8, leaf: &Leaf<W>) -> [W; 2] {
+        let y = 1 - x;
+        let after = leaf.men_after(men, x, from);
+        let own = self.king as usize == x;
+        let kings = usize::from(!own && leaf.hit.is_none());
+        match self.children[x].source(leaf.promotes, kings, after[y].count() as usize) {
+            Source::Planes(planes) => {
+                let (won, lost) = planes.block(planes.index.men_rank(after));
+                let to = leaf.to as usize;
+                match (leaf.promotes, own, leaf.hit) {
+                    (false, ..) => [lost[0], !won[0]],
+                    (true, true, _) => [lost[to], !won[to]],
+                    (true, false, None) => [column(lost, leaf.to), !column(won, leaf.to)],
+                    (true, false, Some(_)) => {
+                        [all(lost[0].has(leaf.to)), all(!won[0].has(leaf.to))]
+                    }
+                }
+            }
+            Source::Flat(flat) => Values.constant(flat.code(after)),
+            Source::Over | Source::Never => Values.constant(self.game.over()),
+        }
+    }
+
+    /// Captures by the king.
+    #[inline(always)]
+    fn king_captures(&self, men: [W; 2], captures: &mut Captures<W>) {
+        captures.chances.clear();
+        captures.taken.clear();
+        let enemies = men[self.king.other() as usize];
+        add_chances(self.game, enemies, men[0] | men[1], &mut captures.chances);
+        for i in 0..captures.chances.len() {
+            let Chance { q, d, from, to } = captures.chances[i];
+            let link = Link {
+                source: from,
+                landing: to,
+                captured: W::bit(q),
+                came: d as usize,
+                tally: Tally::default().with(false),
+            };
+            self.go_on(men, link, captures);
+        }
+    }
+
+    /// Follows a chain of captures of the king.
+    fn go_on(&self, men: [W; 2], link: Link<W>, captures: &mut Captures<W>) {
+        let game = self.game;
+        let mut on = W::EMPTY;
+        // Pieces that have left the board no longer limit the others.
+        let first = if game.immediate {
+            let first = captures.chances.len();
+            let enemies = men[self.king.other() as usize] & !link.captured;
+            let occupied = (men[0] | men[1]) & !link.captured;
+            add_chances(game, enemies, occupied, &mut captures.chances);
+            first
+        } else {
+            0
+        };
+        for i in first..captures.chances.len() {
+            let Chance { q, d, from, to } = captures.chances[i];
+            let d = d as usize;
+            let enters = from & link.landing;
+            if enters.is_empty() || link.captured.has(q) || !game.may_turn(link.came, d) {
+                continue;
+            }
+            on |= from;
+            let link = Link {
+                landing: to,
+                captured: link.captured | W::bit(q),
+                came: d,
+                tally: link.tally.with(false),
+                ..link
+            };
+            self.go_on(men, link, captures);
+        }
+        if game.immediate {
+            captures.chances.truncate(first);
+        }
+        // With a precedence what goes on takes more, and the ranks see to it.
+        let stops = if !game.free {
+            link.landing
+        } else if game.rules.land_to_continue && !(link.landing & on).is_empty() {
+            W::EMPTY
+        } else {
+            link.landing & !on
+        };
+        if stops.is_empty() {
+            return;
+        }
+        let rank = link.tally.rank(game.rules.precedence, true);
+        let [win, escape] = self.after_king(men, link.captured, captures);
+        let cell = [
+            all(!(stops & win).is_empty()),
+            all(!(stops & escape).is_empty()),
+        ];
+        captures.of_rank(rank).add(cell, link.source);
+    }
+
+    /// What is known after the king has taken some men.
+    #[inline(always)]
+    fn after_king(&self, men: [W; 2], captured: W, captures: &mut Captures<W>) -> [W; 2] {
+        if let Some(known) = captures.taken.iter().find(|t| t.0 == captured) {
+            return known.1;
+        }
+        let (x, y) = (self.king as usize, self.king.other() as usize);
+        let mut after = men;
+        after[y] &= !captured;
+        let cell = match self.children[x].source(false, 0, after[y].count() as usize) {
+            Source::Planes(planes) => {
+                let (won, lost) = planes.block(planes.index.men_rank(after));
+                [lost[0], !won[0]]
+            }
+            _ => Values.constant(self.game.over()),
+        };
+        captures.taken.push((captured, cell));
+        cell
+    }
+}
+
+impl<W: Word> Rows<W> for Lone<'_, W> {
+    type Arena = Arena<W>;
+
+    #[inline(always)]
+    fn row<P: Pack>(&self, pack: P, white: W, arena: &mut Self::Arena) -> u64 {
         let game = self.game;
         let Arena {
             ranks,
@@ -311,188 +405,6 @@ impl<'a, W: Word> Lone<'a, W> {
             }
             writer.finish(array);
         }
-        2 * len as u64 * self.index.king_space()
-    }
-
-    /// Captures by men; the king is in the way or can be taken.
-    #[inline(always)]
-    fn men_captures(&self, x: usize, men: [W; 2], legal: W, captures: &mut Captures<W>) {
-        let game = self.game;
-        let occupied = men[0] | men[1];
-        let king_is_enemy = self.king as usize != x;
-        let mut targets = men[1 - x];
-        if king_is_enemy && game.rules.man_takes_king {
-            targets |= legal;
-        }
-        for from in men[x].squares() {
-            let may = |&d: &usize| {
-                let victim = game.grid.step[d][from as usize];
-                if victim == OFF || !targets.has(victim) {
-                    return false;
-                }
-                let to = game.grid.step[d][victim as usize];
-                to != OFF && !occupied.has(to)
-            };
-            if !game.man_capture[x].iter().any(may) {
-                continue;
-            }
-            let leaf = |leaf: Leaf<W>| {
-                let cell = self.after_man(x, men, from, &leaf);
-                captures.of_rank(leaf.rank).add(cell, leaf.mask);
-            };
-            let mut walk = Walk {
-                game,
-                mover: x,
-                enemy_kings: W::EMPTY,
-                vector_is_enemy: king_is_enemy,
-                leaf,
-            };
-            let at = At::start(legal, occupied ^ W::bit(from), men[1 - x], true);
-            walk.man(&at, from);
-        }
-    }
-
-    /// What is known after a capture by a man.
-    fn after_man(&self, x: usize, men: [W; 2], from: u8, leaf: &Leaf<W>) -> [W; 2] {
-        let y = 1 - x;
-        let mut after = men;
-        after[x] ^= W::bit(from);
-        after[y] &= !leaf.captured;
-        if !leaf.promotes {
-            after[x] |= W::bit(leaf.to);
-        }
-        let own = self.king as usize == x;
-        let kings = usize::from(!own && leaf.hit.is_none());
-        match self.children[x].source(leaf.promotes, kings, after[y].count() as usize) {
-            Source::Planes(planes) => {
-                let (won, lost) = planes.block(planes.index.men_rank(after));
-                let to = leaf.to as usize;
-                let all = |yes| if yes { W::ALL } else { W::EMPTY };
-                match (leaf.promotes, own, leaf.hit) {
-                    (false, ..) => [lost[0], !won[0]],
-                    (true, true, _) => [lost[to], !won[to]],
-                    (true, false, None) => [column(lost, leaf.to), !column(won, leaf.to)],
-                    (true, false, Some(_)) => {
-                        [all(lost[0].has(leaf.to)), all(!won[0].has(leaf.to))]
-                    }
-                }
-            }
-            Source::Flat(flat) => Values.constant(flat.code(after)),
-            Source::Over | Source::Never => Values.constant(self.game.over()),
-        }
-    }
-
-    /// Captures by the king.
-    #[inline(always)]
-    fn king_captures(&self, men: [W; 2], captures: &mut Captures<W>) {
-        captures.chances.clear();
-        captures.taken.clear();
-        let enemies = men[self.king.other() as usize];
-        self.add_chances(enemies, men[0] | men[1], captures);
-        for i in 0..captures.chances.len() {
-            let Chance { q, d, from, to } = captures.chances[i];
-            let link = Link {
-                source: from,
-                landing: to,
-                captured: W::bit(q),
-                came: d as usize,
-                tally: Tally::default().with(false),
-            };
-            self.go_on(men, link, captures);
-        }
-    }
-
-    /// Adds the events of captures of `enemies` while `occupied` is in the way.
-    #[inline(always)]
-    fn add_chances(&self, enemies: W, occupied: W, captures: &mut Captures<W>) {
-        let game = self.game;
-        for q in enemies.squares() {
-            for &d in &game.king_capture {
-                let from = game.span(opposite(d), q, occupied);
-                if from.is_empty() {
-                    continue;
-                }
-                let to = game.span(d, q, occupied);
-                if !to.is_empty() {
-                    let d = d as u8;
-                    captures.chances.push(Chance { q, d, from, to });
-                }
-            }
-        }
-    }
-
-    /// Follows a chain of captures of the king.
-    fn go_on(&self, men: [W; 2], link: Link<W>, captures: &mut Captures<W>) {
-        let game = self.game;
-        let mut on = W::EMPTY;
-        // Pieces that have left the board no longer limit the others.
-        let first = if game.immediate {
-            let first = captures.chances.len();
-            let enemies = men[self.king.other() as usize] & !link.captured;
-            let occupied = (men[0] | men[1]) & !link.captured;
-            self.add_chances(enemies, occupied, captures);
-            first
-        } else {
-            0
-        };
-        for i in first..captures.chances.len() {
-            let Chance { q, d, from, to } = captures.chances[i];
-            let d = d as usize;
-            let enters = from & link.landing;
-            if enters.is_empty() || link.captured.has(q) || !game.may_turn(link.came, d) {
-                continue;
-            }
-            on |= from;
-            let link = Link {
-                landing: to,
-                captured: link.captured | W::bit(q),
-                came: d,
-                tally: link.tally.with(false),
-                ..link
-            };
-            self.go_on(men, link, captures);
-        }
-        if game.immediate {
-            captures.chances.truncate(first);
-        }
-        // With a precedence what goes on takes more, and the ranks see to it.
-        let stops = if !game.free {
-            link.landing
-        } else if game.rules.land_to_continue && !(link.landing & on).is_empty() {
-            W::EMPTY
-        } else {
-            link.landing & !on
-        };
-        if stops.is_empty() {
-            return;
-        }
-        let rank = link.tally.rank(game.rules.precedence, true);
-        let [win, escape] = self.after_king(men, link.captured, captures);
-        let all = |yes: bool| if yes { W::ALL } else { W::EMPTY };
-        let cell = [
-            all(!(stops & win).is_empty()),
-            all(!(stops & escape).is_empty()),
-        ];
-        captures.of_rank(rank).add(cell, link.source);
-    }
-
-    /// What is known after the king has taken some men.
-    #[inline(always)]
-    fn after_king(&self, men: [W; 2], captured: W, captures: &mut Captures<W>) -> [W; 2] {
-        if let Some(known) = captures.taken.iter().find(|t| t.0 == captured) {
-            return known.1;
-        }
-        let (x, y) = (self.king as usize, self.king.other() as usize);
-        let mut after = men;
-        after[y] &= !captured;
-        let cell = match self.children[x].source(false, 0, after[y].count() as usize) {
-            Source::Planes(planes) => {
-                let (won, lost) = planes.block(planes.index.men_rank(after));
-                [lost[0], !won[0]]
-            }
-            _ => Values.constant(self.game.over()),
-        };
-        captures.taken.push((captured, cell));
-        cell
+        len as u64
     }
 }

@@ -1,8 +1,6 @@
 //! Materials without kings: every move is final, so one pass is enough.
 //!
-//! A *row* is one placement of White's men with all of Black's. White's moves lead to rows whose
-//! men are further advanced, Black's stay in the row; so rows are solved in the order of White's
-//! advancement, those of one level side by side. Inside a row Black's lowest man is the vector: a
+//! They are solved by [`super::rows`]. Inside a row Black's lowest man is the vector: a
 //! word has what differs in its square alone. Black's men go to higher squares, so the placements of
 //! the others come in the order of their numbers, the highest first, and a step of another man leads
 //! to a word that has the same squares and more. The placements of a word are neighbours in the dense
@@ -11,8 +9,7 @@
 use std::borrow::Cow;
 
 use dambase_rules::Side;
-use dambase_rules::geometry::{MAX_SQUARES, OFF, opposite};
-use dambase_tables::index::binomial;
+use dambase_rules::geometry::{OFF, opposite};
 use dambase_tables::{Index, Material};
 
 use super::children::{Children, Source};
@@ -20,12 +17,12 @@ use super::dense::{Reader, SharedArray, Writer};
 use super::game::Game;
 use super::layout::Sets;
 use super::levels::Levels;
-use super::lone::Moves;
 use super::measure::{Measure, Values};
 use super::planes::Planes;
 use super::reach::{Fill, step_of_word};
+use super::rows::{Moves, Ranks, Rows, Step, all, next, set_steps};
 use super::walk::{At, Leaf, Walk};
-use super::word::{Pack, WithPack, Word, with_pack};
+use super::word::{Pack, Word};
 use crate::Error;
 
 /// The numbering of a child's placements, and its packed values.
@@ -78,105 +75,6 @@ impl<W> Default for Arena<W> {
     }
 }
 
-/// Numbers sets of black men beside one set of white men: a sum over a table.
-#[derive(Debug, Default)]
-pub(super) struct Ranks {
-    /// `[place in the set][square]`.
-    table: Vec<[u64; MAX_SQUARES]>,
-}
-
-impl Ranks {
-    /// For as many men as Black has; squares of the row where they are crowned have no number.
-    #[inline(always)]
-    pub(super) fn set<W: Word>(&mut self, men: u8, white: W, n: usize) {
-        self.table.resize(men.into(), [0; MAX_SQUARES]);
-        let mut free = [0_u8; MAX_SQUARES];
-        let mut count = 0;
-        for (s, free) in (0..).zip(&mut free[..n]) {
-            *free = count;
-            count += u8::from(!white.has(s));
-        }
-        for (place, table) in self.table.iter_mut().enumerate() {
-            for (rank, &free) in table[..n].iter_mut().zip(&free) {
-                *rank = if place == 0 {
-                    free.into()
-                } else {
-                    binomial(free.into(), place + 1)
-                };
-            }
-        }
-    }
-    #[inline(always)]
-    pub(super) fn of<W: Word>(&self, black: W) -> u64 {
-        let places = black.squares().zip(&self.table);
-        places.map(|(s, table)| table[s as usize]).sum()
-    }
-    /// The number of the first of the sets that have one square below `others`, too.
-    #[inline(always)]
-    fn above<W: Word>(&self, others: W) -> u64 {
-        let places = others.squares().zip(self.table.iter().skip(1));
-        places.map(|(s, table)| table[s as usize]).sum()
-    }
-    /// What the lowest square adds to [`Self::above`].
-    #[inline(always)]
-    fn lowest(&self, s: u8) -> u64 {
-        self.table[0][s as usize]
-    }
-}
-
-/// A quiet step of one of White's men.
-#[derive(Debug, Default)]
-pub(super) struct Step<W> {
-    pub(super) to: u8,
-    pub(super) crowned: bool,
-    /// White's men after it.
-    after: W,
-    /// Number of the first placement with White's men after the step, in the child's index.
-    pub(super) first: u64,
-    pub(super) ranks: Ranks,
-}
-
-/// The steps of White's men to squares without a white man. `crowned` numbers the placements after
-/// a crowning.
-#[inline(always)]
-pub(super) fn set_steps<W: Word>(
-    game: &Game<W>,
-    index: &Index<W>,
-    crowned: &Index<W>,
-    white: W,
-    out: &mut Vec<Step<W>>,
-) {
-    let black = index.material().men[1];
-    let mut steps = 0;
-    for from in white.squares() {
-        for &d in &game.man_forward[0] {
-            let to = game.grid.step[d][from as usize];
-            if to == OFF || white.has(to) {
-                continue;
-            }
-            let step = next(out, &mut steps);
-            (step.to, step.crowned) = (to, game.crown[0].has(to));
-            step.after = white ^ W::bit(from);
-            if !step.crowned {
-                step.after |= W::bit(to);
-            }
-            let index = if step.crowned { crowned } else { index };
-            step.first = index.men_rank([step.after, W::EMPTY]);
-            step.ranks.set(black, step.after, game.n);
-        }
-    }
-    out.truncate(steps);
-}
-
-/// The next element of a list that is filled anew.
-fn next<'l, T: Default>(list: &'l mut Vec<T>, len: &mut usize) -> &'l mut T {
-    if list.len() == *len {
-        list.push(T::default());
-    }
-    *len += 1;
-    &mut list[*len - 1]
-}
-
 /// A capture by one of White's men, if a black man stands on `victim` and none on `to`.
 #[derive(Debug, Default)]
 struct WhiteJump<W> {
@@ -211,27 +109,6 @@ struct Without<W> {
     first: u64,
     first_crowned: u64,
     ranks: Ranks,
-}
-
-/// A row, with the instructions of the processor.
-struct Row<'r, 'a, W: Word> {
-    men: &'r Men<'a, W>,
-    white: W,
-    arena: &'r mut Arena<W>,
-}
-
-impl<W: Word> WithPack for Row<'_, '_, W> {
-    type Output = u64;
-    #[inline(always)]
-    fn run<P: Pack>(self, pack: P) -> u64 {
-        self.men.row(pack, self.white, self.arena)
-    }
-}
-
-/// A word with the same bit everywhere.
-#[inline(always)]
-fn all<W: Word>(yes: bool) -> W {
-    if yes { W::ALL } else { W::EMPTY }
 }
 
 impl<'a, W: Word> Men<'a, W> {
@@ -270,16 +147,6 @@ impl<'a, W: Word> Men<'a, W> {
         })
     }
 
-    /// Solves the row of a placement of White's men; those of sets further advanced are finished.
-    /// Returns the number of placements.
-    pub(super) fn solve(&self, white: W, arena: &mut Arena<W>) -> u64 {
-        with_pack(Row {
-            men: self,
-            white,
-            arena,
-        })
-    }
-
     /// The planes after a crowning by side `x` that leaves the opponent so many men; none if the game
     /// is over then.
     fn crowned(&self, x: usize, men: usize) -> Option<&Planes<W>> {
@@ -289,8 +156,127 @@ impl<'a, W: Word> Men<'a, W> {
         }
     }
 
+    /// What depends on White's men only. `crowned`: the planes after crownings by each side, without
+    /// and with the capture of a man.
     #[inline(always)]
-    fn row<P: Pack>(&self, pack: P, white: W, arena: &mut Arena<W>) -> u64 {
+    fn prepare(&self, white: W, crowned: [[Option<&Planes<W>>; 2]; 2], arena: &mut Arena<W>) {
+        let game = self.game;
+        let n = game.n;
+        let step = |d: usize, s: u8| game.grid.step[d][s as usize];
+        let flat_index = |x: usize| self.flats[x].as_ref().map_or(&self.index, |flat| &flat.0);
+        // White's crownings without and with a capture, and Black's with one.
+        let [quiet, taking, by_black] = [crowned[0][0], crowned[0][1], crowned[1][1]]
+            .map(|planes| planes.map_or(&self.index, |p| &p.index));
+        let black = self.index.material().men[1];
+        arena.ranks.set(black, white, n);
+        set_steps(game, &self.index, quiet, white, &mut arena.steps);
+        let mut jumps = 0;
+        for from in white.squares() {
+            for &d in &game.man_capture[0] {
+                let victim = step(d, from);
+                if victim == OFF || !self.black.has(victim) || white.has(victim) {
+                    continue;
+                }
+                let to = step(d, victim);
+                if to == OFF || white.has(to) {
+                    continue;
+                }
+                let rest = white ^ W::bit(from);
+                let j = next(&mut arena.jumps, &mut jumps);
+                (j.victim, j.to, j.crowned) = (victim, to, game.crown[0].has(to));
+                j.near = game.may_go_on(0, to, rest);
+                j.after = if j.crowned { rest } else { rest | W::bit(to) };
+                let index = if j.crowned { taking } else { flat_index(0) };
+                j.first = index.men_rank([j.after, W::EMPTY]);
+                j.ranks.set(black, j.after, n);
+            }
+        }
+        arena.jumps.truncate(jumps);
+        arena.black_jumps.clear();
+        let mut without = 0;
+        for (number, q) in white.squares().enumerate() {
+            let w = next(&mut arena.without, &mut without);
+            w.after = white ^ W::bit(q);
+            w.first = flat_index(1).men_rank([w.after, W::EMPTY]);
+            w.first_crowned = by_black.men_rank([w.after, W::EMPTY]);
+            w.ranks.set(black, w.after, n);
+            for &d in &game.man_capture[1] {
+                let (man, to) = (step(opposite(d), q), step(d, q));
+                if man == OFF || to == OFF || white.has(man) || white.has(to) {
+                    continue;
+                }
+                if !self.black.has(man) {
+                    continue;
+                }
+                let near = game.may_go_on(1, to, W::EMPTY);
+                arena.black_jumps.push(BlackJump {
+                    man,
+                    victim: number,
+                    to,
+                    crowned: game.crown[1].has(to),
+                    goes_on: !(near & w.after).is_empty(),
+                });
+            }
+        }
+        arena.without.truncate(without);
+    }
+
+    /// Plays out the captures of positions that have some, one by one.
+    #[inline(always)]
+    fn play_out(&self, side: Side, white: W, others: W, squares: W, moves: &mut Moves<W>) {
+        moves.win &= !squares;
+        moves.escape &= !squares;
+        for v in squares.squares() {
+            let cell = self.capture(side, [white, others | W::bit(v)]);
+            moves.add(cell, W::bit(v));
+        }
+    }
+
+    /// What is known of the captures of a position.
+    fn capture(&self, side: Side, men: [W; 2]) -> [W; 2] {
+        let game = self.game;
+        let (x, y) = (side as usize, side.other() as usize);
+        let children = &self.children[x];
+        let mut best = (0, [W::EMPTY; 2]);
+        for from in men[x].squares() {
+            let leaf = |leaf: Leaf<W>| {
+                if leaf.rank < best.0 {
+                    return;
+                }
+                if leaf.rank > best.0 {
+                    best = (leaf.rank, [W::EMPTY; 2]);
+                }
+                let after = leaf.men_after(men, x, from);
+                let cell = match children.source(leaf.promotes, 0, after[y].count() as usize) {
+                    Source::Over => Values.constant(game.over()),
+                    Source::Flat(flat) => Values.constant(flat.code(after)),
+                    Source::Planes(planes) => {
+                        let (won, lost) = planes.block(planes.index.men_rank(after));
+                        [all(lost[0].has(leaf.to)), all(!won[0].has(leaf.to))]
+                    }
+                    Source::Never => unreachable!("a capture leaves fewer pieces"),
+                };
+                Values.join(&mut best.1, &cell, W::ALL);
+            };
+            let mut walk = Walk {
+                game,
+                mover: x,
+                enemy_kings: W::EMPTY,
+                vector_is_enemy: false,
+                leaf,
+            };
+            let occupied = (men[0] | men[1]) ^ W::bit(from);
+            walk.man(&At::without_vector(occupied, men[y]), from);
+        }
+        best.1
+    }
+}
+
+impl<W: Word> Rows<W> for Men<'_, W> {
+    type Arena = Arena<W>;
+
+    #[inline(always)]
+    fn row<P: Pack>(&self, pack: P, white: W, arena: &mut Self::Arena) -> u64 {
         let game = self.game;
         let misere = game.misere();
         let crowned = [0, 1].map(|x| {
@@ -516,125 +502,5 @@ impl<'a, W: Word> Men<'a, W> {
             writer.finish(array);
         }
         self.index.black_men(white)
-    }
-
-    /// What depends on White's men only. `crowned`: the planes after crownings by each side, without
-    /// and with the capture of a man.
-    #[inline(always)]
-    fn prepare(&self, white: W, crowned: [[Option<&Planes<W>>; 2]; 2], arena: &mut Arena<W>) {
-        let game = self.game;
-        let n = game.n;
-        let step = |d: usize, s: u8| game.grid.step[d][s as usize];
-        let flat_index = |x: usize| self.flats[x].as_ref().map_or(&self.index, |flat| &flat.0);
-        // White's crownings without and with a capture, and Black's with one.
-        let [quiet, taking, by_black] = [crowned[0][0], crowned[0][1], crowned[1][1]]
-            .map(|planes| planes.map_or(&self.index, |p| &p.index));
-        let black = self.index.material().men[1];
-        arena.ranks.set(black, white, n);
-        set_steps(game, &self.index, quiet, white, &mut arena.steps);
-        let mut jumps = 0;
-        for from in white.squares() {
-            for &d in &game.man_capture[0] {
-                let victim = step(d, from);
-                if victim == OFF || !self.black.has(victim) || white.has(victim) {
-                    continue;
-                }
-                let to = step(d, victim);
-                if to == OFF || white.has(to) {
-                    continue;
-                }
-                let rest = white ^ W::bit(from);
-                let j = next(&mut arena.jumps, &mut jumps);
-                (j.victim, j.to, j.crowned) = (victim, to, game.crown[0].has(to));
-                j.near = game.may_go_on(0, to, rest);
-                j.after = if j.crowned { rest } else { rest | W::bit(to) };
-                let index = if j.crowned { taking } else { flat_index(0) };
-                j.first = index.men_rank([j.after, W::EMPTY]);
-                j.ranks.set(black, j.after, n);
-            }
-        }
-        arena.jumps.truncate(jumps);
-        arena.black_jumps.clear();
-        let mut without = 0;
-        for (number, q) in white.squares().enumerate() {
-            let w = next(&mut arena.without, &mut without);
-            w.after = white ^ W::bit(q);
-            w.first = flat_index(1).men_rank([w.after, W::EMPTY]);
-            w.first_crowned = by_black.men_rank([w.after, W::EMPTY]);
-            w.ranks.set(black, w.after, n);
-            for &d in &game.man_capture[1] {
-                let (man, to) = (step(opposite(d), q), step(d, q));
-                if man == OFF || to == OFF || white.has(man) || white.has(to) {
-                    continue;
-                }
-                if !self.black.has(man) {
-                    continue;
-                }
-                let near = game.may_go_on(1, to, W::EMPTY);
-                arena.black_jumps.push(BlackJump {
-                    man,
-                    victim: number,
-                    to,
-                    crowned: game.crown[1].has(to),
-                    goes_on: !(near & w.after).is_empty(),
-                });
-            }
-        }
-        arena.without.truncate(without);
-    }
-
-    /// Plays out the captures of positions that have some, one by one.
-    #[inline(always)]
-    fn play_out(&self, side: Side, white: W, others: W, squares: W, moves: &mut Moves<W>) {
-        moves.win &= !squares;
-        moves.escape &= !squares;
-        for v in squares.squares() {
-            let cell = self.capture(side, [white, others | W::bit(v)]);
-            moves.add(cell, W::bit(v));
-        }
-    }
-
-    /// What is known of the captures of a position.
-    fn capture(&self, side: Side, men: [W; 2]) -> [W; 2] {
-        let game = self.game;
-        let (x, y) = (side as usize, side.other() as usize);
-        let children = &self.children[x];
-        let mut best = (0, [W::EMPTY; 2]);
-        for from in men[x].squares() {
-            let leaf = |leaf: Leaf<W>| {
-                if leaf.rank < best.0 {
-                    return;
-                }
-                if leaf.rank > best.0 {
-                    best = (leaf.rank, [W::EMPTY; 2]);
-                }
-                let mut after = men;
-                after[x] ^= W::bit(from);
-                after[y] &= !leaf.captured;
-                if !leaf.promotes {
-                    after[x] |= W::bit(leaf.to);
-                }
-                let cell = match children.source(leaf.promotes, 0, after[y].count() as usize) {
-                    Source::Over => Values.constant(game.over()),
-                    Source::Flat(flat) => Values.constant(flat.code(after)),
-                    Source::Planes(planes) => {
-                        let (won, lost) = planes.block(planes.index.men_rank(after));
-                        [all(lost[0].has(leaf.to)), all(!won[0].has(leaf.to))]
-                    }
-                    Source::Never => unreachable!("a capture leaves fewer pieces"),
-                };
-                Values.join(&mut best.1, &cell, W::ALL);
-            };
-            let mut walk = Walk {
-                game,
-                mover: x,
-                enemy_kings: W::EMPTY,
-                vector_is_enemy: false,
-                leaf,
-            };
-            let occupied = (men[0] | men[1]) ^ W::bit(from);
-            walk.man(&At::without_vector(occupied, men[y]), from);
-        }
-        best.1
     }
 }

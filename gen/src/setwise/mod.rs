@@ -22,6 +22,7 @@ mod men;
 mod planes;
 mod race;
 mod reach;
+mod rows;
 mod unit;
 mod walk;
 mod word;
@@ -46,6 +47,7 @@ use self::measure::{Measure, Plies, Values};
 use self::men::Men;
 use self::planes::Planes;
 use self::race::Span;
+use self::rows::solve_rows;
 use self::unit::{Arena, Job};
 use self::word::Word;
 use crate::plan::children;
@@ -91,18 +93,42 @@ pub fn solve_variant(
     if !set_wise {
         return scalar::solve_variant(variant, material, store, want_dtw, ctl);
     }
-    let solved = match rules.geometry {
+    let ask = if want_dtw {
+        Ask::Distances
+    } else {
+        Ask::Values
+    };
+    match find(variant, material, store, ask, ctl)? {
+        Some(found) => Ok(found.into_solved(material)),
+        None => scalar::solve_variant(variant, material, store, want_dtw, ctl),
+    }
+}
+
+/// What is to be found of a material.
+#[derive(Clone, Copy, Debug)]
+enum Ask {
+    Values,
+    Distances,
+    /// What is decided within a clock that every exit starts again, and the plies of it that this needs.
+    Needs(Span),
+}
+
+/// Chooses the width of the words. None if distances are too long to be measured in bits.
+fn find(
+    variant: Variant,
+    material: Material,
+    store: &Store,
+    ask: Ask,
+    ctl: &Control,
+) -> Result<Option<Found>, Error> {
+    match variant.rules().geometry {
         Geometry::Diagonal8 | Geometry::Mirrored8 => {
-            solve_on::<u32>(variant, material, store, want_dtw, ctl)
+            solve_on::<u32>(variant, material, store, ask, ctl)
         }
         Geometry::Diagonal10 | Geometry::Full8 => {
-            solve_on::<u64>(variant, material, store, want_dtw, ctl)
+            solve_on::<u64>(variant, material, store, ask, ctl)
         }
-        Geometry::Diagonal12 => solve_on::<u128>(variant, material, store, want_dtw, ctl),
-    }?;
-    match solved {
-        Some(solved) => Ok(solved),
-        None => scalar::solve_variant(variant, material, store, want_dtw, ctl),
+        Geometry::Diagonal12 => solve_on::<u128>(variant, material, store, ask, ctl),
     }
 }
 
@@ -134,16 +160,7 @@ pub(crate) fn solve_on_clock(
     if material.kings == [0, 0] || rules.goal != Goal::Normal || !is_set_wise(rules, material) {
         return Ok(None);
     }
-    let span = Some(span);
-    let found = match rules.geometry {
-        Geometry::Diagonal8 | Geometry::Mirrored8 => {
-            solve_in::<u32, _>(rules, material, store, Values, span, ctl)
-        }
-        Geometry::Diagonal10 | Geometry::Full8 => {
-            solve_in::<u64, _>(rules, material, store, Values, span, ctl)
-        }
-        Geometry::Diagonal12 => solve_in::<u128, _>(rules, material, store, Values, span, ctl),
-    }?;
+    let found = find(variant, material, store, Ask::Needs(span), ctl)?;
     Ok(found.map(|found| {
         let needs = found.codes.into_iter().filter_map(SharedCodes::into_needs);
         OnClock {
@@ -174,13 +191,15 @@ fn solve_on<W: Word>(
     variant: Variant,
     material: Material,
     store: &Store,
-    want_dtw: bool,
+    ask: Ask,
     ctl: &Control,
-) -> Result<Option<Solved>, Error> {
+) -> Result<Option<Found>, Error> {
     let rules = variant.rules();
-    if !want_dtw {
-        let solved = solve_in::<W, _>(rules, material, store, Values, None, ctl)?;
-        return Ok(solved.map(|found| found.into_solved(material)));
+    let values = |span| solve_in::<W, _>(rules, material, store, Values, span, ctl);
+    match ask {
+        Ask::Values => return values(None),
+        Ask::Needs(span) => return values(Some(span)),
+        Ask::Distances => {}
     }
     // The longest distance is known only in the end: some more than those of the children, and one
     // bit more each time that turns out to be too few.
@@ -194,9 +213,9 @@ fn solve_on<W: Word>(
     let mut plies = Plies::up_to(longest + (longest / 2).max(24)).or_else(|| Plies::up_to(longest));
     while let Some(measure) = plies {
         let span = Span::without_end(measure);
-        let solved = solve_in::<W, _>(rules, material, store, measure, Some(span), ctl)?;
-        if let Some(found) = solved {
-            return Ok(Some(found.into_solved(material)));
+        let found = solve_in::<W, _>(rules, material, store, measure, Some(span), ctl)?;
+        if found.is_some() {
+            return Ok(found);
         }
         plies = measure.wider();
     }
@@ -357,18 +376,7 @@ fn solve_men<W: Word>(
         sides.map(|mover| Children::new(game, sets, Values, material, mover, None, store));
     let men = Men::new(game, material, [white?, black?], &arrays)?;
     let stored = material.sides().len();
-    let arenas = Pool::default();
-    for left in 0..levels.len() {
-        let white = &levels.sets(sides[0])[levels.numbers(left)];
-        white.par_iter().try_for_each(|&white| {
-            ctl.check()?;
-            let mut arena = arenas.take();
-            let done = men.solve(white, &mut arena);
-            ctl.add(done * stored as u64);
-            arenas.give(arena);
-            Ok::<_, Error>(())
-        })?;
-    }
+    solve_rows(&men, levels, stored as u64, ctl)?;
     drop(men);
     let arrays = arrays.into_iter().take(stored);
     Ok(arrays.map(SharedArray::into_array).collect())
@@ -402,17 +410,7 @@ fn solve_lone<W: Word>(
         own: &own,
         arrays: &arrays,
     };
-    let arenas = Pool::default();
-    for left in 0..levels.len() {
-        let white = &levels.sets(sides[0])[levels.numbers(left)];
-        white.par_iter().try_for_each(|&white| {
-            ctl.check()?;
-            let mut arena = arenas.take();
-            ctl.add(lone.solve(white, &mut arena));
-            arenas.give(arena);
-            Ok::<_, Error>(())
-        })?;
-    }
+    solve_rows(&lone, levels, 2 * index.king_space(), ctl)?;
     drop(lone);
     for (side, own) in sides.into_iter().zip(&own) {
         store.planes().put(Values, material, side, own);
@@ -456,8 +454,9 @@ mod tests {
             let wanted = wanted.expect("all children are there");
             if material.kings != [0, 0] {
                 assert!(pays_for_distances(variant.rules(), material));
-                let got = solve_on::<u32>(variant, material, &store, true, &ctl);
-                assert_eq!(got.expect("all children are there"), Some(wanted.clone()));
+                let found = solve_on::<u32>(variant, material, &store, Ask::Distances, &ctl);
+                let found = found.expect("all children are there").expect("few plies");
+                assert_eq!(found.into_solved(material), wanted);
             }
             store.insert(wanted);
         }

@@ -81,6 +81,31 @@ pub(super) struct Leaf<W> {
     pub(super) rank: u64,
 }
 
+/// The men after one of side `x` has gone from `from` to `to` and taken what is `captured`.
+#[inline(always)]
+pub(super) fn men_after<W: Word>(
+    mut men: [W; 2],
+    x: usize,
+    (from, to): (u8, u8),
+    crowned: bool,
+    captured: W,
+) -> [W; 2] {
+    men[x] ^= W::bit(from);
+    if !crowned {
+        men[x] |= W::bit(to);
+    }
+    men[1 - x] &= !captured;
+    men
+}
+
+impl<W: Word> Leaf<W> {
+    /// The men after a capture by one of side `x` that stood on `from`.
+    #[inline(always)]
+    pub(super) fn men_after(&self, men: [W; 2], x: usize, from: u8) -> [W; 2] {
+        men_after(men, x, (from, self.to), self.promotes, self.captured)
+    }
+}
+
 /// The rules, and the part of the position that matters to the walk.
 pub(super) struct Walk<'a, W: Word, F: FnMut(Leaf<W>)> {
     pub(super) game: &'a Game<W>,
