@@ -14,7 +14,7 @@ use super::events::{Chance, Lane, Row, Slots, scratch_words};
 use super::game::Game;
 use super::layout::{Sets, legal_word, rank};
 use super::measure::{Measure, part, part_mut};
-use super::walk::{At, Leaf, Walk, men_after};
+use super::walk::{At, Leaf, Vector, Walk, men_after};
 use super::word::{Word, kernel};
 
 mod kingless;
@@ -545,7 +545,7 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
                         game,
                         mover: self.x,
                         enemy_kings,
-                        vector_is_enemy: false,
+                        vector: Vector::Own,
                         leaf: |leaf: Leaf<W>| {
                             let left = enemy_kings & !leaf.captured;
                             let child = captured.child(leaf.captured, false);
@@ -623,7 +623,7 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
                     game,
                     mover: self.x,
                     enemy_kings,
-                    vector_is_enemy: false,
+                    vector: Vector::Own,
                     leaf,
                 };
                 let at = At::start(legal, occupied ^ W::bit(from), enemies, true);

@@ -20,7 +20,7 @@ use super::measure::{Measure, Values};
 use super::planes::Planes;
 use super::reach::reach_of_word;
 use super::rows::{Moves, Ranks, Rows, Step, all, set_steps};
-use super::walk::{At, Leaf, Walk};
+use super::walk::{At, Leaf, Vector, Walk};
 use super::word::{Pack, Word};
 
 /// Everything that stays the same for all rows of a material.
@@ -168,7 +168,11 @@ impl<W: Word> Lone<'_, W> {
                 game,
                 mover: x,
                 enemy_kings: W::EMPTY,
-                vector_is_enemy: king_is_enemy,
+                vector: if king_is_enemy {
+                    Vector::EnemyKing
+                } else {
+                    Vector::Own
+                },
                 leaf,
             };
             let at = At::start(legal, occupied ^ W::bit(from), men[1 - x], true);

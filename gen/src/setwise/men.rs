@@ -21,7 +21,7 @@ use super::measure::{Measure, Values};
 use super::planes::Planes;
 use super::reach::{Fill, step_of_word};
 use super::rows::{Moves, Ranks, Rows, Step, all, next, set_steps};
-use super::walk::{At, Leaf, Walk};
+use super::walk::{At, Leaf, Vector, Walk};
 use super::word::{Pack, Word};
 use crate::Error;
 
@@ -36,8 +36,8 @@ pub(super) struct Men<'a, W: Word> {
     children: [Children<'a, W, Values>; 2],
     /// Values with White and with Black to move.
     arrays: &'a [SharedArray; 2],
-    /// What the capture of one man leads to, by mover; none if it is the last.
-    flats: [Option<Flat<'a, W>>; 2],
+    /// What the capture of one man, two, and more leads to, by mover; not that of the last.
+    flats: [Vec<Flat<'a, W>>; 2],
     /// The squares where Black's men can be.
     black: W,
     /// Placements of Black's men but one, by their number.
@@ -55,6 +55,7 @@ pub(super) struct Arena<W> {
     jumps: Vec<WhiteJump<W>>,
     black_jumps: Vec<BlackJump>,
     without: Vec<Without<W>>,
+    ranked: Vec<(u64, Moves<W>)>,
     /// Won and lost with White to move, and with Black to move, by the number of the placement of
     /// Black's other men.
     words: Vec<[[W; 2]; 2]>,
@@ -69,6 +70,7 @@ impl<W> Default for Arena<W> {
             jumps: Vec::new(),
             black_jumps: Vec::new(),
             without: Vec::new(),
+            ranked: Vec::new(),
             words: Vec::new(),
             writer: Writer::default(),
         }
@@ -119,14 +121,15 @@ impl<'a, W: Word> Men<'a, W> {
         arrays: &'a [SharedArray; 2],
     ) -> Result<Self, Error> {
         let geometry = game.rules.geometry;
-        let mut flats = [None, None];
-        for (x, flat) in flats.iter_mut().enumerate() {
-            let left = material.men[1 - x] as usize - 1;
-            if let Source::Flat(child) = children[x].source(false, 0, left) {
-                let mut after = material;
+        let mut flats = [Vec::new(), Vec::new()];
+        for (x, flats) in flats.iter_mut().enumerate() {
+            let mut after = material;
+            while after.men[1 - x] > 1 {
                 after.men[1 - x] -= 1;
-                let levels = Levels::new(game.rules, after);
-                *flat = Some(child.as_seen(&levels)?);
+                let source = children[x].source(false, 0, after.men[1 - x].into());
+                if let Source::Flat(child) = source {
+                    flats.push(child.as_seen(&Levels::new(game.rules, after))?);
+                }
             }
         }
         let last = game.n - geometry.per_row();
@@ -163,7 +166,7 @@ impl<'a, W: Word> Men<'a, W> {
         let game = self.game;
         let n = game.n;
         let step = |d: usize, s: u8| game.grid.step[d][s as usize];
-        let flat_index = |x: usize| self.flats[x].as_ref().map_or(&self.index, |flat| &flat.0);
+        let flat_index = |x: usize| self.flats[x].first().map_or(&self.index, |flat| &flat.0);
         // White's crownings without and with a capture, and Black's with one.
         let [quiet, taking, by_black] = [crowned[0][0], crowned[0][1], crowned[1][1]]
             .map(|planes| planes.map_or(&self.index, |p| &p.index));
@@ -221,54 +224,164 @@ impl<'a, W: Word> Men<'a, W> {
         arena.without.truncate(without);
     }
 
-    /// Plays out the captures of positions that have some, one by one.
+    /// Plays out all captures of the positions of a word that have Black's lowest man on one of
+    /// `squares`, which have some.
     #[inline(always)]
-    fn play_out(&self, side: Side, white: W, others: W, squares: W, moves: &mut Moves<W>) {
+    fn play_out<P: Pack>(
+        &self,
+        pack: P,
+        side: Side,
+        [white, others]: [W; 2],
+        squares: W,
+        ranked: &mut Vec<(u64, Moves<W>)>,
+        moves: &mut Moves<W>,
+    ) {
+        let (game, x) = (self.game, side as usize);
+        let men = [white, others];
+        let occupied = white | others;
         moves.win &= !squares;
         moves.escape &= !squares;
-        for v in squares.squares() {
-            let cell = self.capture(side, [white, others | W::bit(v)]);
-            moves.add(cell, W::bit(v));
-        }
-    }
-
-    /// What is known of the captures of a position.
-    fn capture(&self, side: Side, men: [W; 2]) -> [W; 2] {
-        let game = self.game;
-        let (x, y) = (side as usize, side.other() as usize);
-        let children = &self.children[x];
-        let mut best = (0, [W::EMPTY; 2]);
+        ranked.clear();
+        let mut add = |rank: u64, cell: [W; 2], mask: W| {
+            let at = ranked.iter().position(|r| r.0 == rank).unwrap_or_else(|| {
+                ranked.push((rank, Moves::NONE));
+                ranked.len() - 1
+            });
+            ranked[at].1.add(cell, mask);
+        };
         for from in men[x].squares() {
             let leaf = |leaf: Leaf<W>| {
-                if leaf.rank < best.0 {
-                    return;
-                }
-                if leaf.rank > best.0 {
-                    best = (leaf.rank, [W::EMPTY; 2]);
-                }
                 let after = leaf.men_after(men, x, from);
-                let cell = match children.source(leaf.promotes, 0, after[y].count() as usize) {
-                    Source::Over => Values.constant(game.over()),
-                    Source::Flat(flat) => Values.constant(flat.code(after)),
-                    Source::Planes(planes) => {
-                        let (won, lost) = planes.block(planes.index.men_rank(after));
-                        [all(lost[0].has(leaf.to)), all(!won[0].has(leaf.to))]
+                // Where the vector is the lowest still, the children are neighbours.
+                let mut lower = W::EMPTY;
+                if leaf.hit.is_none() {
+                    let passed = side == Side::Black && !leaf.promotes;
+                    lower = if passed {
+                        leaf.mask & W::below(leaf.to)
+                    } else {
+                        leaf.mask
+                    };
+                }
+                if !lower.is_empty() {
+                    add(
+                        leaf.rank,
+                        self.neighbours(pack, x, &leaf, after, lower),
+                        lower,
+                    );
+                }
+                for v in (leaf.mask & !lower).squares() {
+                    let mut after = after;
+                    if leaf.hit.is_none() {
+                        after[1] |= W::bit(v);
                     }
-                    Source::Never => unreachable!("a capture leaves fewer pieces"),
-                };
-                Values.join(&mut best.1, &cell, W::ALL);
+                    add(leaf.rank, self.one_child(x, &leaf, after), W::bit(v));
+                }
             };
             let mut walk = Walk {
                 game,
                 mover: x,
                 enemy_kings: W::EMPTY,
-                vector_is_enemy: false,
+                vector: match side {
+                    Side::White => Vector::EnemyMan,
+                    Side::Black => Vector::Own,
+                },
                 leaf,
             };
-            let occupied = (men[0] | men[1]) ^ W::bit(from);
-            walk.man(&At::without_vector(occupied, men[y]), from);
+            let at = At::start(squares, occupied ^ W::bit(from), men[1 - x], true);
+            walk.man(&at, from);
         }
-        best.1
+        if side == Side::Black {
+            for v in squares.squares() {
+                let leaf = |leaf: Leaf<W>| {
+                    let after = leaf.men_after([white, others | W::bit(v)], x, v);
+                    add(leaf.rank, self.one_child(x, &leaf, after), W::bit(v));
+                };
+                let mut walk = Walk {
+                    game,
+                    mover: x,
+                    enemy_kings: W::EMPTY,
+                    vector: Vector::Own,
+                    leaf,
+                };
+                walk.man(&At::without_vector(occupied, white), v);
+            }
+        }
+        ranked.sort_unstable_by_key(|r| std::cmp::Reverse(r.0));
+        let mut best = Moves::NONE;
+        for &(_, lower) in &*ranked {
+            best.or(lower);
+        }
+        moves.add([best.win, best.escape], squares);
+    }
+
+    /// The array that a capture without a crowning leads to, if side `x` leaves so many men.
+    #[inline(always)]
+    fn flat(&self, x: usize, left: usize) -> &Flat<'a, W> {
+        let taken = self.index.material().men[1 - x] as usize - left;
+        &self.flats[x][taken - 1]
+    }
+
+    /// What is known of the children of a capture of side `x` that leaves `men` and Black's lowest
+    /// man, on the squares of `mask`, all of them below the other black men.
+    #[inline(always)]
+    fn neighbours(
+        &self,
+        pack: impl Pack,
+        x: usize,
+        leaf: &Leaf<W>,
+        men: [W; 2],
+        mask: W,
+    ) -> [W; 2] {
+        let left = men[1 - x].count() as usize + usize::from(x == 0);
+        let free = !men[0];
+        // Numbers follow the free squares below the lowest man.
+        let first = |index: &Index<W>| {
+            let v = mask.first();
+            let rank = index.men_rank([men[0], men[1] | W::bit(v)]);
+            rank - u64::from((W::below(v) & free).count())
+        };
+        match self.children[x].source(leaf.promotes, 0, left) {
+            Source::Over => Values.constant(self.game.over()),
+            Source::Flat(_) => {
+                let (index, bytes) = self.flat(x, left);
+                let free = self.black & free;
+                let below = W::below(mask.last() + 1);
+                let (won, lost) =
+                    Reader::new(bytes, first(index)).row(pack, (below & free).count(), !free);
+                [lost, !won]
+            }
+            Source::Planes(planes) => {
+                let first = first(&planes.index);
+                let mut cell = [W::EMPTY; 2];
+                for v in mask.squares() {
+                    let at = first + u64::from((W::below(v) & free).count());
+                    let (won, lost) = planes.block(at);
+                    cell[0] |= W::bit(v) & all(lost[0].has(leaf.to));
+                    cell[1] |= W::bit(v) & all(!won[0].has(leaf.to));
+                }
+                cell
+            }
+            Source::Never => unreachable!("a capture leaves fewer pieces"),
+        }
+    }
+
+    /// What is known of one child of a capture of side `x`, which leaves `men`.
+    #[inline(always)]
+    fn one_child(&self, x: usize, leaf: &Leaf<W>, men: [W; 2]) -> [W; 2] {
+        let left = men[1 - x].count() as usize;
+        match self.children[x].source(leaf.promotes, 0, left) {
+            Source::Over => Values.constant(self.game.over()),
+            Source::Flat(_) => {
+                let (index, bytes) = self.flat(x, left);
+                let at = index.men_rank(men);
+                Values.constant((bytes[(at / 4) as usize] >> (at % 4 * 2) & 3).into())
+            }
+            Source::Planes(planes) => {
+                let (won, lost) = planes.block(planes.index.men_rank(men));
+                [all(lost[0].has(leaf.to)), all(!won[0].has(leaf.to))]
+            }
+            Source::Never => unreachable!("a capture leaves fewer pieces"),
+        }
     }
 }
 
@@ -290,12 +403,13 @@ impl<W: Word> Rows<W> for Men<'_, W> {
             jumps,
             black_jumps,
             without,
+            ranked,
             words,
             writer,
         } = arena;
         let over: [W; 2] = Values.constant(game.over());
         // What a packed array says of a run of placements, and of one.
-        let flat = |x: usize, at: u64, below: W, after: W| match &self.flats[x] {
+        let flat = |x: usize, at: u64, below: W, after: W| match self.flats[x].first() {
             None => over,
             Some((_, bytes)) => {
                 let free = self.black & !after;
@@ -303,7 +417,7 @@ impl<W: Word> Rows<W> for Men<'_, W> {
                 [lost, !won]
             }
         };
-        let flat_one = |x: usize, at: u64| match &self.flats[x] {
+        let flat_one = |x: usize, at: u64| match self.flats[x].first() {
             None => over,
             Some((_, bytes)) => {
                 let code = bytes[(at / 4) as usize] >> (at % 4 * 2) & 3;
@@ -405,7 +519,10 @@ impl<W: Word> Rows<W> for Men<'_, W> {
                     best.add(cell, mask);
                 }
             }
-            self.play_out(Side::White, white, others, complex, &mut best);
+            if !complex.is_empty() {
+                let men = [white, others];
+                self.play_out(pack, Side::White, men, complex, ranked, &mut best);
+            }
             best.or(quiet);
             let (won, lost) = best.decide(legal, misere);
             words[number][0] = [won, lost];
@@ -483,7 +600,10 @@ impl<W: Word> Rows<W> for Men<'_, W> {
                     }
                 }
             }
-            self.play_out(Side::Black, white, others, complex, &mut best);
+            if !complex.is_empty() {
+                let men = [white, others];
+                self.play_out(pack, Side::Black, men, complex, ranked, &mut best);
+            }
             best.or(quiet);
             let (won, lost) = best.decide(legal, misere);
             words[number][1] = [won, lost];

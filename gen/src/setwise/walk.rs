@@ -2,7 +2,7 @@
 //!
 //! The walk is depth first, as in plain move generation, and carries the set of vector squares for
 //! which the path so far exists: a square that must be empty leaves the set. If the vector is an
-//! enemy king it can be taken as well; from then on its square is known and the set has one bit.
+//! enemy it can be taken as well; from then on its square is known and the set has one bit.
 
 use dambase_rules::geometry::OFF;
 use dambase_rules::ruleset::Promotion;
@@ -49,7 +49,8 @@ impl<W: Word> At<W> {
             crowned: false,
         }
     }
-    /// A man that has not jumped yet where there is no vector; masks are full or empty.
+    /// A man that has not jumped yet where there is no vector, or is the vector itself; masks are full
+    /// or empty.
     pub(super) fn without_vector(occupied: W, targets: W) -> Self {
         Self {
             // What has been taken is nowhere in the way.
@@ -106,14 +107,22 @@ impl<W: Word> Leaf<W> {
     }
 }
 
+/// What piece the vector is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Vector {
+    /// One of the mover's own, or there is none: it is in the way.
+    Own,
+    EnemyKing,
+    EnemyMan,
+}
+
 /// The rules, and the part of the position that matters to the walk.
 pub(super) struct Walk<'a, W: Word, F: FnMut(Leaf<W>)> {
     pub(super) game: &'a Game<W>,
     /// Directions in which a man of the mover jumps, and where it is crowned.
     pub(super) mover: usize,
     pub(super) enemy_kings: W,
-    /// The vector is a king of the enemy.
-    pub(super) vector_is_enemy: bool,
+    pub(super) vector: Vector,
     pub(super) leaf: F,
 }
 
@@ -143,7 +152,7 @@ impl<W: Word, F: FnMut(Leaf<W>)> Walk<'_, W, F> {
         after.mask = mask;
         if vector {
             after.hit = Some(victim);
-            after.tally = at.tally.with(true);
+            after.tally = at.tally.with(self.vector == Vector::EnemyKing);
             if !self.game.immediate {
                 after.occupied |= bit;
             }
@@ -180,9 +189,9 @@ impl<W: Word, F: FnMut(Leaf<W>)> Walk<'_, W, F> {
                 }
                 let mask = at.clear(at.mask, W::bit(to));
                 self.take(at, victim, d, mask, false)
-            } else if self.vector_is_enemy
+            } else if self.vector != Vector::Own
                 && at.hit.is_none()
-                && game.rules.man_takes_king
+                && (game.rules.man_takes_king || self.vector == Vector::EnemyMan)
                 && at.mask.has(victim)
                 && !at.occupied.has(victim)
             {
@@ -251,7 +260,7 @@ impl<W: Word, F: FnMut(Leaf<W>)> Walk<'_, W, F> {
                 (None, W::bit(next))
             }
         };
-        if self.vector_is_enemy && at.hit.is_none() {
+        if self.vector != Vector::Own && at.hit.is_none() {
             for v in (open & at.mask).squares() {
                 any |= self.land(at, v, d, W::bit(v), true);
             }

@@ -4,7 +4,7 @@ use super::super::children::Source;
 use super::super::game::Tally;
 use super::super::layout::rank;
 use super::super::measure::Measure;
-use super::super::walk::{At, Leaf, Walk};
+use super::super::walk::{At, Leaf, Vector, Walk};
 use super::super::word::Word;
 use super::{After, Jump, Part, Scratch, Unit, combine, legal_row};
 
@@ -79,7 +79,7 @@ impl<'a, W: Word, M: Measure> Unit<'a, W, M> {
                     game,
                     mover: self.x,
                     enemy_kings: kings,
-                    vector_is_enemy: true,
+                    vector: Vector::EnemyKing,
                     leaf,
                 };
                 let at = At::start(legal, occupied ^ W::bit(from), enemies, true);
