@@ -8,10 +8,15 @@ use dambase_tables::{Index, Material, Metric, Wld, canonical};
 /// Solves all materials of up to `pieces` pieces with both solvers and compares every value and
 /// distance.
 fn compare(variant: Variant, pieces: u8) {
+    compare_some(variant, pieces, |_| true);
+}
+
+/// The same for some materials, among which must be all that they lead to.
+fn compare_some(variant: Variant, pieces: u8, wanted: impl Fn(&Material) -> bool) {
     let mut store = Store::new();
     let ctl = Control::new();
     for n in 2..=pieces {
-        for material in Material::canonical_with(n) {
+        for material in Material::canonical_with(n).into_iter().filter(&wanted) {
             let wanted = scalar::solve_variant(variant, material, &store, true, &ctl).unwrap();
             for distances in [false, true] {
                 let got = setwise::solve_variant(variant, material, &store, distances, &ctl);
@@ -186,6 +191,27 @@ codes! {
     greek_promote_at_end GreekPromoteAtEnd;
     frisian_federation FrisianFederation;
     breakthrough Breakthrough;
+}
+
+/// The one unit of a material of kings only is split among the threads, however many there are.
+#[test]
+fn kings_only_in_parts() {
+    let codes = [
+        (Variant::English, 4),
+        (Variant::Italian, 4),
+        (Variant::Russian, 4),
+        (Variant::Spanish, 4),
+        (Variant::Poddavki, 4),
+        (Variant::International, 3),
+        (Variant::Canadian, 3),
+        (Variant::Turkish, 3),
+    ];
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+    pool.unwrap().install(|| {
+        for (variant, pieces) in codes {
+            compare_some(variant, pieces, |m| m.all_men() == 0);
+        }
+    });
 }
 
 /// Slices with more pieces: whole ones against the scalar solver, and units of larger ones.

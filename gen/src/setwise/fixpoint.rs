@@ -6,6 +6,10 @@
 //! placement of the men and of the kings of the side that has not the vector; only rows whose
 //! input has changed are visited.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use super::game::Game;
 use super::layout::{Sets, legal_word};
 use super::reach::{reach_by_vector, symmetrise};
@@ -55,14 +59,20 @@ impl<W> Family<'_, W> {
     }
 }
 
-/// Buffers and marks.
+/// Buffers for one row after the other.
 #[derive(Debug, Default)]
-pub(super) struct Buffers<W> {
+pub(super) struct RowBuffers<W> {
     pub(super) legal: Vec<W>,
     pub(super) targets: Vec<W>,
     pub(super) reach: Vec<W>,
     matrix: Vec<W>,
-    run: Vec<W>,
+}
+
+/// Buffers and marks.
+#[derive(Debug, Default)]
+pub(super) struct Buffers<W> {
+    pub(super) row: RowBuffers<W>,
+    pub(super) run: Vec<W>,
     /// Escapes of rows that are looked at again.
     pub(super) escapes: Vec<W>,
     /// Rows with new positions of the last half-step, and those it makes look again.
@@ -103,59 +113,6 @@ kernel! {
 }
 
 kernel! {
-    /// One square of a line scan for the winner: `run` has the lost positions of the squares
-    /// before it that are still in sight. Returns whether something new was won, and whether
-    /// anything stays in sight.
-    fn scan_gain<W: Word, const FLYING: bool>(
-        all: W, fixed: W, kings: &[W], lost: &[W], capture: &[W], won: &mut [W], run: &mut [W],
-    ) -> (bool, bool) {
-        let n = kings.len();
-        let (lost, capture) = (&lost[..n], &capture[..n]);
-        let (won, run) = (&mut won[..n], &mut run[..n]);
-        let (mut any, mut live) = (W::EMPTY, W::EMPTY);
-        for i in 0..n {
-            let seen = run[i] & legal_word(all, fixed, kings[i]);
-            let new = seen & !capture[i] & !won[i];
-            won[i] |= new;
-            any |= new;
-            run[i] = if FLYING { seen | lost[i] } else { lost[i] };
-            live |= run[i];
-        }
-        (!any.is_empty(), !live.is_empty())
-    }
-}
-
-kernel! {
-    /// One square of a line scan for the loser: `run` has the positions not won by the opponent on
-    /// the squares before it that are still in sight.
-    fn scan_escape<W: Word, const FLYING: bool>(
-        all: W, fixed: W, kings: &[W], won: &[W], escapes: &mut [W], run: &mut [W],
-    ) {
-        let n = kings.len();
-        let (won, escapes, run) = (&won[..n], &mut escapes[..n], &mut run[..n]);
-        for i in 0..n {
-            let legal = legal_word(all, fixed, kings[i]);
-            escapes[i] |= run[i];
-            run[i] = if FLYING { (run[i] | !won[i]) & legal } else { !won[i] & legal };
-        }
-    }
-}
-
-kernel! {
-    /// The same where nobody wants to know the escapes of this square.
-    fn scan_past<W: Word, const FLYING: bool>(
-        all: W, fixed: W, kings: &[W], won: &[W], run: &mut [W],
-    ) {
-        let n = kings.len();
-        let (won, run) = (&won[..n], &mut run[..n]);
-        for i in 0..n {
-            let legal = legal_word(all, fixed, kings[i]);
-            run[i] = if FLYING { (run[i] | !won[i]) & legal } else { !won[i] & legal };
-        }
-    }
-}
-
-kernel! {
     fn legal_row<W: Word>(all: W, fixed: W, kings: &[W], legal: &mut [W]) {
         for (legal, &kings) in legal.iter_mut().zip(kings) {
             *legal = legal_word(all, fixed, kings);
@@ -192,6 +149,9 @@ pub(super) struct Shape<'a, W: Word> {
     /// For men of the vector's side and of the other: the placements a sideways step leads to
     /// from each placement. Empty where no men move sideways.
     pub(super) sideways: [&'a [Vec<u32>]; 2],
+    /// Into so many parts the unit is split for several threads; 1 if it is not, as all are that
+    /// have men.
+    pub(super) parts: usize,
     /// Asked once a round; a unit that was stopped is left unfinished.
     pub(super) ctl: &'a Control,
 }
@@ -216,7 +176,7 @@ impl<W: Word> Shape<'_, W> {
         (men & kings).is_empty().then_some(men | kings)
     }
     #[inline(always)]
-    pub(super) fn range(&self, row: usize) -> std::ops::Range<usize> {
+    pub(super) fn range(&self, row: usize) -> Range<usize> {
         row * self.inner()..(row + 1) * self.inner()
     }
     pub(super) fn legal(&self, fixed: W, legal: &mut Vec<W>) {
@@ -230,6 +190,30 @@ impl<W: Word> Shape<'_, W> {
         let (p, b) = (row / outer, row % outer);
         let to = self.sideways[s].get(p).map_or(&[][..], Vec::as_slice);
         to.iter().map(move |&p| p as usize * outer + b)
+    }
+
+    /// Works on all rows; on parts of them side by side if the unit is split. `work` gets the rows of
+    /// its part, and their words of `plane` and their `marks` to write to.
+    pub(super) fn for_rows(
+        &self,
+        plane: &mut [W],
+        marks: &mut [bool],
+        buf: &mut RowBuffers<W>,
+        work: impl Fn(Range<usize>, &mut [W], &mut [bool], &mut RowBuffers<W>) + Sync,
+    ) {
+        let rows = self.rows();
+        if self.parts == 1 {
+            work(0..rows, plane, marks, buf);
+            return;
+        }
+        // More of them than threads, because rows are not alike.
+        let some = rows.div_ceil(4 * self.parts);
+        let planes = plane.par_chunks_mut(some * self.inner());
+        let parts = planes.zip(marks.par_chunks_mut(some)).enumerate();
+        parts.for_each(|(i, (plane, marks))| {
+            let rows = i * some..i * some + marks.len();
+            work(rows, plane, marks, &mut RowBuffers::default());
+        });
     }
 
     /// Where having no move wins, positions without any move are won. `moves` has the exits that
@@ -253,16 +237,22 @@ impl<W: Word> Shape<'_, W> {
                 continue;
             };
             let range = self.range(row);
-            self.legal(fixed, &mut buf.legal);
+            let RowBuffers {
+                legal,
+                reach,
+                matrix,
+                ..
+            } = &mut buf.row;
+            self.legal(fixed, legal);
             let can = if is_vector {
-                self.vector_reach(&buf.legal, &buf.legal, &mut buf.reach, &mut buf.matrix);
-                &buf.reach[..]
+                self.vector_reach(legal, legal, reach, matrix);
+                &reach[..]
             } else {
                 &buf.escapes[range.clone()]
             };
             for (i, at) in range.enumerate() {
                 let moves = mover.capture[at] | moves[at] | can[i];
-                let stuck = buf.legal[i] & !moves;
+                let stuck = legal[i] & !moves;
                 mover.won[at] |= stuck;
                 mover.closed[at] |= stuck;
             }
@@ -289,42 +279,43 @@ impl<W: Word> Shape<'_, W> {
         while !self.ctl.is_stopped() {
             // The loser: everything without a move to a position the winner has not won.
             self.escapes_over(family.won, buf);
-            for row in 0..rows {
-                if !buf.again[row] {
-                    continue;
+            self.add_steps(family.won, buf);
+            let Buffers {
+                row: row_buffers,
+                escapes,
+                fresh,
+                again,
+                ..
+            } = buf;
+            let (lost, closed) = (&mut *family.lost, family.closed);
+            self.for_rows(lost, fresh, row_buffers, |rows, lost, fresh, buf| {
+                let lost = lost.chunks_exact_mut(self.inner());
+                for ((row, lost), fresh) in rows.zip(lost).zip(fresh) {
+                    if let (true, Some(fixed)) = (again[row], self.fixed(row)) {
+                        self.legal(fixed, &mut buf.legal);
+                        let range = self.range(row);
+                        let closed = &closed[range.clone()];
+                        *fresh |= lose(&buf.legal, closed, &escapes[range], lost);
+                    }
                 }
-                let Some(fixed) = self.fixed(row) else {
-                    continue;
-                };
-                let range = self.range(row);
-                self.legal(fixed, &mut buf.legal);
-                self.add_beside(
-                    1,
-                    row,
-                    family.won,
-                    &mut buf.targets,
-                    &mut buf.reach,
-                    &mut buf.escapes,
-                );
-                let escapes = &buf.escapes[range.clone()];
-                let closed = &family.closed[range.clone()];
-                buf.fresh[row] |= lose(&buf.legal, closed, escapes, &mut family.lost[range]);
-            }
+            });
             // The winner: everything with a move to a lost position.
-            buf.again.fill(false);
+            again.fill(false);
             let mut any = false;
-            for row in 0..rows {
-                if !std::mem::take(&mut buf.fresh[row]) {
-                    continue;
+            if !self.sideways[0].is_empty() {
+                for row in (0..rows).filter(|&row| fresh[row]) {
+                    self.gain_beside(0, row, family, &mut row_buffers.legal, |to| {
+                        any = true;
+                        self.look_again(to, again);
+                    });
                 }
-                if self.gain_by_vector(row, family, buf) {
+            }
+            self.gain_all_by_vector(family, fresh, row_buffers);
+            for (row, fresh) in fresh.iter_mut().enumerate() {
+                if std::mem::take(fresh) {
                     any = true;
-                    self.look_again(row, &mut buf.again);
+                    self.look_again(row, again);
                 }
-                self.gain_beside(0, row, family, &mut buf.legal, |to| {
-                    any = true;
-                    self.look_again(to, &mut buf.again);
-                });
             }
             if !any {
                 return;
@@ -332,10 +323,24 @@ impl<W: Word> Shape<'_, W> {
         }
     }
 
+    /// Adds to the escapes of the rows that are looked at again those by sideways steps of the side
+    /// without the vector.
+    pub(super) fn add_steps(&self, won: &[W], buf: &mut Buffers<W>) {
+        if self.sideways[1].is_empty() {
+            return;
+        }
+        let RowBuffers { legal, targets, .. } = &mut buf.row;
+        for row in (0..self.rows()).filter(|&row| buf.again[row]) {
+            if self.fixed(row).is_some() {
+                self.add_beside(1, row, won, legal, targets, &mut buf.escapes);
+            }
+        }
+    }
+
     /// Fills `buf.legal` with the legal squares of a row, and `buf.reach` with those from which the
     /// vector's side has a move to a position that is not in `won`. Returns false if the row is
     /// illegal.
-    pub(super) fn vector_escapes(&self, row: usize, won: &[W], buf: &mut Buffers<W>) -> bool {
+    pub(super) fn vector_escapes(&self, row: usize, won: &[W], buf: &mut RowBuffers<W>) -> bool {
         let Some(fixed) = self.fixed(row) else {
             return false;
         };
@@ -353,23 +358,30 @@ impl<W: Word> Shape<'_, W> {
         true
     }
 
-    /// Adds the positions of a row from which a king of the vector's side has a quiet move to a lost
-    /// one; returns whether there are new ones.
-    pub(super) fn gain_by_vector(
+    /// Adds the positions from which a king of the vector's side has a quiet move to a lost one in one
+    /// of the marked rows, and leaves those rows marked in which there are new ones.
+    pub(super) fn gain_all_by_vector(
         &self,
-        row: usize,
         family: &mut Family<'_, W>,
-        buf: &mut Buffers<W>,
-    ) -> bool {
-        let Some(fixed) = self.fixed(row) else {
-            return false;
-        };
-        let range = self.range(row);
-        self.legal(fixed, &mut buf.legal);
-        let lost = &family.lost[range.clone()];
-        self.vector_reach(lost, &buf.legal, &mut buf.reach, &mut buf.matrix);
-        let capture = &family.capture[range.clone()];
-        gain(&buf.reach, capture, &mut family.won[range])
+        marks: &mut [bool],
+        buf: &mut RowBuffers<W>,
+    ) {
+        let (lost, capture) = (&*family.lost, family.capture);
+        self.for_rows(family.won, marks, buf, |rows, won, marks, buf| {
+            let won = won.chunks_exact_mut(self.inner());
+            for ((row, won), mark) in rows.zip(won).zip(marks) {
+                if !std::mem::take(mark) {
+                    continue;
+                }
+                if let Some(fixed) = self.fixed(row) {
+                    self.legal(fixed, &mut buf.legal);
+                    let range = self.range(row);
+                    let lost = &lost[range.clone()];
+                    self.vector_reach(lost, &buf.legal, &mut buf.reach, &mut buf.matrix);
+                    *mark = gain(&buf.reach, &capture[range], won);
+                }
+            }
+        });
     }
 
     /// Adds the positions from which a sideways step of side `s` leads to a lost one of `row`, and
@@ -456,87 +468,6 @@ impl<W: Word> Shape<'_, W> {
         to
     }
 
-    /// For the rows marked to be looked at again: from where a quiet move of a king of the side
-    /// without the vector leads to a position that is not in `won`.
-    pub(super) fn escapes_over(&self, won: &[W], buf: &mut Buffers<W>) {
-        buf.escapes.resize(won.len(), W::EMPTY);
-        for row in 0..self.rows() {
-            if buf.again[row] {
-                buf.escapes[self.range(row)].fill(W::EMPTY);
-            }
-        }
-        let Some(stay) = self.kings[1].checked_sub(1) else {
-            return;
-        };
-        let game = self.game;
-        let inner = self.inner();
-        let outer = self.outer();
-        let kings = self.sets.all(self.kings[0] - 1);
-        buf.run.resize(inner, W::EMPTY);
-        let (scan, past) = if game.flying {
-            (
-                scan_escape::<W, true> as fn(W, W, &[W], &[W], &mut [W], &mut [W]),
-                scan_past::<W, true> as fn(W, W, &[W], &[W], &mut [W]),
-            )
-        } else {
-            (
-                scan_escape::<W, false> as fn(W, W, &[W], &[W], &mut [W], &mut [W]),
-                scan_past::<W, false> as fn(W, W, &[W], &[W], &mut [W]),
-            )
-        };
-        for (p, &men) in self.men.iter().enumerate() {
-            for (i, &still) in self.sets.all(stay).iter().enumerate() {
-                let fixed = men | still;
-                if !(men & still).is_empty() {
-                    continue;
-                }
-                let cells = self.sets.cells(stay, i);
-                for line in &game.lines {
-                    let wanted = |&s: &u8| {
-                        !fixed.has(s)
-                            && cells
-                                .at(s as usize)
-                                .is_some_and(|c| buf.again[p * outer + c])
-                    };
-                    if !line.iter().any(wanted) {
-                        continue;
-                    }
-                    let mut square = |s: u8, fresh: &mut bool| {
-                        let cell = match cells.at(s as usize) {
-                            Some(cell) if !fixed.has(s) => cell,
-                            _ => {
-                                *fresh = true;
-                                return;
-                            }
-                        };
-                        if *fresh {
-                            buf.run.fill(W::EMPTY);
-                            *fresh = false;
-                        }
-                        let row = p * outer + cell;
-                        let range = row * inner..(row + 1) * inner;
-                        let fixed = fixed | W::bit(s);
-                        let won = &won[range.clone()];
-                        if buf.again[row] {
-                            let escapes = &mut buf.escapes[range];
-                            scan(game.all, fixed, kings, won, escapes, &mut buf.run);
-                        } else {
-                            past(game.all, fixed, kings, won, &mut buf.run);
-                        }
-                    };
-                    let mut fresh = true;
-                    for &s in line {
-                        square(s, &mut fresh);
-                    }
-                    fresh = true;
-                    for &s in line.iter().rev() {
-                        square(s, &mut fresh);
-                    }
-                }
-            }
-        }
-    }
-
     /// The family in which the side without the vector wins.
     pub(super) fn other_wins(&self, family: &mut Family<'_, W>, buf: &mut Buffers<W>) {
         let rows = self.rows();
@@ -547,37 +478,46 @@ impl<W: Word> Shape<'_, W> {
         buf.some_lost.clear();
         buf.some_lost.resize(rows, false);
         while !self.ctl.is_stopped() {
+            let Buffers {
+                row: row_buffers,
+                fresh,
+                again,
+                some_lost,
+                ..
+            } = &mut *buf;
+            let (won, closed) = (&*family.won, family.closed);
+            self.for_rows(family.lost, fresh, row_buffers, |rows, lost, fresh, buf| {
+                let lost = lost.chunks_exact_mut(self.inner());
+                for ((row, lost), fresh) in rows.zip(lost).zip(fresh) {
+                    if again[row] && self.vector_escapes(row, won, buf) {
+                        let closed = &closed[self.range(row)];
+                        let new = lose(&buf.legal, closed, &buf.reach, lost);
+                        let first = || !some_lost[row] && lost.iter().any(|w| !w.is_empty());
+                        *fresh = new || first();
+                    }
+                }
+            });
+            again.fill(false);
             let mut any = false;
-            for row in 0..rows {
-                if !std::mem::take(&mut buf.again[row]) {
-                    continue;
-                }
-                if !self.vector_escapes(row, family.won, buf) {
-                    continue;
-                }
-                let range = self.range(row);
-                let closed = &family.closed[range.clone()];
-                let lost = &mut family.lost[range];
-                let new = lose(&buf.legal, closed, &buf.reach, lost);
-                let first = !buf.some_lost[row] && lost.iter().any(|w| !w.is_empty());
-                if new || first {
-                    buf.some_lost[row] = true;
-                    buf.fresh[row] = true;
-                    any = true;
-                }
+            for (some_lost, &fresh) in some_lost.iter_mut().zip(&*fresh) {
+                *some_lost |= fresh;
+                any |= fresh;
             }
             if !any {
                 return;
             }
             self.gains_over(family, buf);
-            for row in 0..rows {
-                if !std::mem::take(&mut buf.fresh[row]) {
-                    continue;
+            let Buffers {
+                row, fresh, again, ..
+            } = &mut *buf;
+            if !self.sideways[1].is_empty() {
+                for from in (0..rows).filter(|&row| fresh[row]) {
+                    self.gain_beside(1, from, family, &mut row.legal, |to| {
+                        self.look_beside(to, again);
+                    });
                 }
-                self.gain_beside(1, row, family, &mut buf.legal, |to| {
-                    self.look_beside(to, &mut buf.again);
-                });
             }
+            fresh.fill(false);
         }
     }
 
@@ -586,83 +526,6 @@ impl<W: Word> Shape<'_, W> {
         again[row] = true;
         for from in self.beside(0, row) {
             again[from] = true;
-        }
-    }
-
-    /// From the fresh rows of lost positions: quiet king moves of the side without the vector.
-    pub(super) fn gains_over(&self, family: &mut Family<'_, W>, buf: &mut Buffers<W>) {
-        let Some(stay) = self.kings[1].checked_sub(1) else {
-            return;
-        };
-        let game = self.game;
-        let inner = self.inner();
-        let outer = self.outer();
-        let kings = self.sets.all(self.kings[0] - 1);
-        buf.run.resize(inner, W::EMPTY);
-        let scan = if game.flying {
-            scan_gain::<W, true>
-        } else {
-            scan_gain::<W, false>
-        };
-        for (p, &men) in self.men.iter().enumerate() {
-            for (i, &still) in self.sets.all(stay).iter().enumerate() {
-                let fixed = men | still;
-                if !(men & still).is_empty() {
-                    continue;
-                }
-                let cells = self.sets.cells(stay, i);
-                for line in &game.lines {
-                    let wanted = |&s: &u8| {
-                        !fixed.has(s)
-                            && cells
-                                .at(s as usize)
-                                .is_some_and(|c| buf.fresh[p * outer + c])
-                    };
-                    if !line.iter().any(wanted) {
-                        continue;
-                    }
-                    let mut square = |s: u8, live: &mut bool| {
-                        let cell = match cells.at(s as usize) {
-                            Some(cell) if !fixed.has(s) => cell,
-                            _ => {
-                                *live = false;
-                                return;
-                            }
-                        };
-                        let row = p * outer + cell;
-                        let range = row * inner..(row + 1) * inner;
-                        if !*live {
-                            if !buf.some_lost[row] {
-                                return;
-                            }
-                            buf.run.copy_from_slice(&family.lost[range]);
-                            *live = true;
-                            return;
-                        }
-                        let new;
-                        (new, *live) = scan(
-                            game.all,
-                            fixed | W::bit(s),
-                            kings,
-                            &family.lost[range.clone()],
-                            &family.capture[range.clone()],
-                            &mut family.won[range],
-                            &mut buf.run,
-                        );
-                        if new {
-                            self.look_beside(row, &mut buf.again);
-                        }
-                    };
-                    let mut live = false;
-                    for &s in line {
-                        square(s, &mut live);
-                    }
-                    live = false;
-                    for &s in line.iter().rev() {
-                        square(s, &mut live);
-                    }
-                }
-            }
         }
     }
 }

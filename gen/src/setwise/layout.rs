@@ -4,6 +4,8 @@
 //! of sets), so that the number means the same in every unit and every child table. Illegal
 //! placements have numbers too; their words are empty.
 
+use std::ops::Range;
+
 use dambase_tables::index::binomial;
 
 use super::word::Word;
@@ -137,4 +139,10 @@ pub(super) fn legal_word<W: Word>(all: W, fixed: W, kings: W) -> W {
     } else {
         W::EMPTY
     }
+}
+/// The numbers below `len` in so many shares, or fewer if there are not as many.
+pub(super) fn shares(len: usize, parts: usize) -> Vec<Range<usize>> {
+    let parts = parts.min(len);
+    let share = |i| len * i / parts..len * (i + 1) / parts;
+    (0..parts).map(share).collect()
 }

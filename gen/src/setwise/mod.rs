@@ -16,6 +16,7 @@ mod fixpoint;
 mod game;
 mod layout;
 mod levels;
+mod lines;
 mod lone;
 mod measure;
 mod men;

@@ -1,5 +1,6 @@
 //! Finished tables as word planes, the form in which a parent reads its children.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use dambase_rules::Side;
@@ -9,7 +10,7 @@ use rayon::prelude::*;
 use super::codes;
 use super::dense::{Reader, Writer};
 use super::game::Game;
-use super::layout::{Sets, legal_word};
+use super::layout::{Sets, legal_word, shares};
 use super::measure::{Measure, Stored, Values};
 use super::reach::symmetrise;
 use super::word::{MAX_WIDTH, Pack, WithPack, Word, transpose, with_pack};
@@ -204,7 +205,8 @@ impl<W: Word> Planes<W> {
                     Stored::Distances(array) => {
                         let codes = &array.codes[start as usize..];
                         let mut rows = codes.iter().map(|&c| merits[usize::from(c)]);
-                        for_each_first(game, sets, material, all_men, |at, first, _| {
+                        let all = dense_rows(sets, material);
+                        for_each_first(game, sets, material, all_men, all, |at, first, _| {
                             codes::read(first, &mut rows, &mut a, at);
                         });
                     }
@@ -216,7 +218,8 @@ impl<W: Word> Planes<W> {
                 if view != dense {
                     for (a, b) in a.iter().zip(&mut b) {
                         b.fill(W::EMPTY);
-                        change_view(sets, kings(dense), kings(view), a, b);
+                        let kings = (kings(dense), kings(view));
+                        change_view(sets, kings, 1, a, b);
                     }
                     std::mem::swap(&mut a, &mut b);
                 }
@@ -256,7 +259,13 @@ pub(super) fn dense_view(material: Material) -> Side {
     }
 }
 
-/// The words of one king space in the order of the dense index, from words in the dense view: calls
+/// All rows of the dense view of one king space.
+pub(super) fn dense_rows<W: Word>(sets: &Sets<W>, material: Material) -> Range<usize> {
+    let other = dense_view(material).other();
+    0..sets.count(material.kings[other as usize] as usize)
+}
+
+/// The words of some rows of one king space in the order of the dense index, from words in the dense view: calls
 /// `each` with the number of the word, the squares of the vector at which positions are stored, and
 /// what else stands on the board.
 #[inline(always)]
@@ -265,13 +274,15 @@ pub(super) fn for_each_first<W: Word>(
     sets: &Sets<W>,
     material: Material,
     men: W,
+    rows: Range<usize>,
     mut each: impl FnMut(usize, W, W),
 ) {
     let dense = dense_view(material);
     let others = material.kings[dense as usize] as usize - 1;
     let inner = sets.count(others);
     let outer = sets.all(material.kings[dense.other() as usize] as usize);
-    for (row, &enemy) in outer.iter().enumerate() {
+    for row in rows {
+        let enemy = outer[row];
         let fixed = men | enemy;
         if !(enemy & men).is_empty() {
             continue;
@@ -307,6 +318,7 @@ impl<W: Word> WithPack for ReadUnit<'_, '_, W> {
             self.sets,
             self.material,
             self.men,
+            dense_rows(self.sets, self.material),
             |at, first, taken| {
                 (won[at], lost[at]) = self.reader.row(pack, first.count(), taken);
             },
@@ -314,13 +326,14 @@ impl<W: Word> WithPack for ReadUnit<'_, '_, W> {
     }
 }
 
-/// One king space in the order of the dense index, from words in the dense view.
+/// Rows of one king space in the order of the dense index, from words in the dense view.
 pub(super) struct WriteUnit<'a, 't, W: Word, M: Measure> {
     pub(super) game: &'a Game<W>,
     pub(super) sets: &'a Sets<W>,
     pub(super) measure: M,
     pub(super) material: Material,
     pub(super) men: W,
+    pub(super) rows: Range<usize>,
     pub(super) table: M::Array<&'t [W]>,
     pub(super) writer: &'a mut Writer,
 }
@@ -334,6 +347,7 @@ impl<W: Word, M: Measure> WithPack for WriteUnit<'_, '_, W, M> {
             self.sets,
             self.material,
             self.men,
+            self.rows,
             |at, first, taken| {
                 let (won, lost) = self.measure.outcome(&self.table, at);
                 self.writer.row(pack, won, lost, first, taken);
@@ -372,11 +386,39 @@ const TOGETHER: usize = 8;
 
 /// Changes the vector of a plane: from `[kings of the other side][the side's other kings]` with a
 /// king of a side of `kings` as the vector, to the same with the sides exchanged; the other side
-/// has `others` kings. `to` must be empty.
+/// has `others` kings. `to` must be empty. Works in so many parts side by side.
 pub(super) fn change_view<W: Word>(
     sets: &Sets<W>,
-    kings: usize,
-    others: usize,
+    (kings, others): (usize, usize),
+    parts: usize,
+    from: &[W],
+    to: &mut [W],
+) {
+    let columns = sets.count(kings - 1);
+    if parts == 1 {
+        change_columns(sets, (kings, others), 0..columns, from, to);
+        return;
+    }
+    let to_inner = sets.count(others - 1);
+    let mut rest = to;
+    let mut work = Vec::new();
+    for columns in shares(columns, 4 * parts) {
+        let rows: usize = columns.clone().map(|i| sets.below(kings - 1, i).1).sum();
+        let part;
+        (part, rest) = rest.split_at_mut(rows * to_inner);
+        work.push((columns, part));
+    }
+    work.into_par_iter().for_each(|(columns, part)| {
+        change_columns(sets, (kings, others), columns, from, part);
+    });
+}
+
+/// [`change_view`] of some words of each row; they go to rows that follow each other, all there is of
+/// `to`.
+fn change_columns<W: Word>(
+    sets: &Sets<W>,
+    (kings, others): (usize, usize),
+    columns: Range<usize>,
     from: &[W],
     to: &mut [W],
 ) {
@@ -384,9 +426,10 @@ pub(super) fn change_view<W: Word>(
     let width = W::WIDTH as usize;
     let from_inner = sets.count(kings - 1);
     let to_inner = sets.count(others - 1);
+    let start = sets.below(kings - 1, columns.start).0;
     let mut matrices = [[W::EMPTY; MAX_WIDTH]; TOGETHER];
-    for first in (0..from_inner).step_by(TOGETHER) {
-        let together = TOGETHER.min(from_inner - first);
+    for first in columns.clone().step_by(TOGETHER) {
+        let together = TOGETHER.min(columns.end - first);
         let matrices = &mut matrices[..together];
         for j in 0..to_inner {
             let cells = sets.cells(others - 1, j);
@@ -409,7 +452,7 @@ pub(super) fn change_view<W: Word>(
                 matrix[n..width].fill(W::EMPTY);
                 transpose(&mut matrix[..width]);
                 for (s, &word) in matrix[..len].iter().enumerate() {
-                    to[(base + s) * to_inner + j] = word;
+                    to[(base - start + s) * to_inner + j] = word;
                 }
             }
         }

@@ -309,46 +309,60 @@ impl<W: Word> Shape<'_, W> {
     ) {
         if vector_wins {
             self.escapes_over(field.won, buf);
+            self.add_steps(field.won, buf);
         }
-        for row in 0..self.rows() {
-            let again = std::mem::take(&mut buf.again[row]);
-            let open = std::mem::take(&mut race.open_rows[row]);
-            if !(again || open) {
-                continue;
-            }
-            let range = self.range(row);
-            let escapes = if vector_wins {
-                let Some(fixed) = self.fixed(row) else {
+        let Buffers {
+            row,
+            escapes,
+            again,
+            ..
+        } = buf;
+        let Race {
+            new_lost,
+            lost_rows,
+            open_rows,
+            ..
+        } = race;
+        let (won, closed) = (&*field.won, &*field.closed);
+        self.for_rows(new_lost, lost_rows, row, |rows, lost, marks, buf| {
+            let lost = lost.chunks_exact_mut(self.inner());
+            for ((row, lost), mark) in rows.zip(lost).zip(marks) {
+                if !(again[row] || open_rows[row]) {
                     continue;
+                }
+                let range = self.range(row);
+                let escapes = if vector_wins {
+                    let Some(fixed) = self.fixed(row) else {
+                        continue;
+                    };
+                    self.legal(fixed, &mut buf.legal);
+                    &escapes[range.clone()]
+                } else {
+                    if !self.vector_escapes(row, won, buf) {
+                        continue;
+                    }
+                    &buf.reach[..]
                 };
-                self.legal(fixed, &mut buf.legal);
-                if again {
-                    let (targets, reach) = (&mut buf.targets, &mut buf.reach);
-                    self.add_beside(1, row, field.won, targets, reach, &mut buf.escapes);
-                }
-                &buf.escapes[range.clone()]
-            } else {
-                if !self.vector_escapes(row, field.won, buf) {
-                    continue;
-                }
-                &buf.reach[..]
-            };
-            let closed = &field.closed[range.clone()];
-            if lose(&buf.legal, closed, escapes, &mut race.new_lost[range]) {
-                race.lost_rows[row] = true;
+                *mark |= lose(&buf.legal, &closed[range], escapes, lost);
             }
-        }
+        });
+        again.fill(false);
+        open_rows.fill(false);
     }
 
     /// Positions of the vector's side with a move to a lost one.
     fn vector_gains(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
         let (mut family, won_rows) = race.new_wins(field);
-        for row in 0..self.rows() {
-            if std::mem::take(&mut buf.fresh[row]) {
-                won_rows[row] |= self.gain_by_vector(row, &mut family, buf);
-                let legal = &mut buf.legal;
-                self.gain_beside(0, row, &mut family, legal, |to| won_rows[to] = true);
+        let Buffers { row, fresh, .. } = buf;
+        if !self.sideways[0].is_empty() {
+            for from in (0..self.rows()).filter(|&row| fresh[row]) {
+                let legal = &mut row.legal;
+                self.gain_beside(0, from, &mut family, legal, |to| won_rows[to] = true);
             }
+        }
+        self.gain_all_by_vector(&mut family, fresh, row);
+        for (won, new) in won_rows.iter_mut().zip(fresh) {
+            *won |= std::mem::take(new);
         }
     }
 
@@ -356,13 +370,19 @@ impl<W: Word> Shape<'_, W> {
     fn other_gains(&self, field: &mut Field<'_, W>, race: &mut Race<W>, buf: &mut Buffers<W>) {
         let (mut family, won_rows) = race.new_wins(field);
         self.gains_over(&mut family, buf);
-        for row in 0..self.rows() {
-            won_rows[row] |= buf.again[row];
-            if std::mem::take(&mut buf.fresh[row]) {
-                let legal = &mut buf.legal;
-                self.gain_beside(1, row, &mut family, legal, |to| won_rows[to] = true);
+        let Buffers {
+            row, fresh, again, ..
+        } = buf;
+        for (won, &again) in won_rows.iter_mut().zip(&*again) {
+            *won |= again;
+        }
+        if !self.sideways[1].is_empty() {
+            for from in (0..self.rows()).filter(|&row| fresh[row]) {
+                let legal = &mut row.legal;
+                self.gain_beside(1, from, &mut family, legal, |to| won_rows[to] = true);
             }
         }
+        fresh.fill(false);
     }
 
     /// What was found in a ply takes effect. None if merits have too few bits for it.

@@ -1,5 +1,6 @@
 //! One unit from start to end: exits, fixpoint, and the results put where they belong.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,10 +14,12 @@ use super::dense::{SharedArray, Writer};
 use super::exits::{Exits, Scratch, Unit};
 use super::fixpoint::{Buffers, Family, Mover, Shape, add};
 use super::game::Game;
-use super::layout::Sets;
+use super::layout::{Sets, shares};
 use super::levels::{self, Levels};
 use super::measure::Measure;
-use super::planes::{Planes, WriteUnit, change_view, dense_view, for_each_first, turn_plane};
+use super::planes::{
+    Planes, WriteUnit, change_view, dense_rows, dense_view, for_each_first, turn_plane,
+};
 use super::race::{Field, Race, Span, schedule, schedule_on_clock};
 use super::word::{Word, with_pack};
 use crate::Control;
@@ -131,6 +134,7 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
         let words = sets.count(kings(v) - 1) * sets.count(kings(o));
         let all = words * arena.men.len();
         let misere = game.misere();
+        let parts = self.parts();
         // The plies of a clock are counted from exits that are not measured.
         let on_clock = self.span.is_some() && measure.plies().is_none();
         let with_moves = misere || on_clock;
@@ -187,7 +191,7 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
                     .chunks_exact(other_words)
                     .zip(to.chunks_exact_mut(words))
                 {
-                    change_view(sets, kings(o), kings(v), from, to);
+                    change_view(sets, (kings(o), kings(v)), parts, from, to);
                 }
             };
             let from = exits.planes_mut();
@@ -206,6 +210,7 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
         }
 
         let shape = Shape {
+            parts,
             game,
             sets,
             kings: [kings(v), kings(o)],
@@ -218,7 +223,7 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
             shape.award_stuck(mv, &arena.moves[0], true, &mut arena.buffers[0]);
             shape.award_stuck(mo, &arena.moves[1], false, &mut arena.buffers[0]);
         }
-        let join = self.own.is_none() && rayon::current_num_threads() > 1;
+        let join = parts > 1;
         if let Some((span, _)) = self.span {
             let work = RaceWork {
                 span,
@@ -241,7 +246,7 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
             let [a, b] = &mut arena.buffers;
             if alike {
                 shape.vector_wins(vector, a);
-                let lost = mirror_image(sets, kings(v), turned, &mo.lost);
+                let lost = mirror_image(sets, kings(v), parts, turned, &mo.lost);
                 mv.lost.copy_from_slice(&lost);
             } else {
                 in_turn(
@@ -259,6 +264,15 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
         let mirror = self.levels.has_mirror(unit);
         self.write(v, words, mirror, arena);
         arena.men.len() as u64 * (1 + u64::from(mirror))
+    }
+
+    /// Into how many parts the one unit of a material without men is split, if that pays.
+    fn parts(&self) -> usize {
+        if self.own.is_none() && self.index.king_space() >= 1 << 15 {
+            rayon::current_num_threads()
+        } else {
+            1
+        }
     }
 
     /// The exits of the one unit of a material without men, by several threads.
@@ -353,7 +367,7 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
                     .chunks_exact(words)
                     .zip(to.chunks_exact_mut(other_words))
                 {
-                    change_view(sets, kings(v), kings(o), from, to);
+                    change_view(sets, (kings(v), kings(o)), self.parts(), from, to);
                 }
             }
         }
@@ -389,7 +403,20 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
             for (p, &rank) in arena.ranks.iter().enumerate() {
                 let range = p * words..(p + 1) * words;
                 let table = |plane: usize| &source[plane][range.clone()];
-                self.write_dense(i, rank, arena.all_men[p], table, &mut arena.writers);
+                let (start, men) = (rank * self.index.king_space(), arena.all_men[p]);
+                if self.parts() == 1 {
+                    let rows = dense_rows(sets, material);
+                    self.write_dense(i, start, men, rows, table, &mut arena.writers);
+                    continue;
+                }
+                let rows = dense_rows(sets, material).len();
+                // Without men a row has as many positions as any other.
+                let of_row = self.index.king_space() / rows as u64;
+                let parts = shares(rows, 4 * self.parts()).into_par_iter();
+                parts.for_each(|rows| {
+                    let start = start + of_row * rows.start as u64;
+                    self.write_dense(i, start, men, rows, table, &mut Writers::default());
+                });
             }
         }
     }
@@ -427,29 +454,34 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
                 turn_plane(n, turned, &from[range.clone()], to);
             }
             let table = |plane: usize| &mirrored[plane][..];
-            self.write_dense(0, rank, men[0] | men[1], table, &mut arena.writers);
+            let (start, rows) = (
+                rank * self.index.king_space(),
+                dense_rows(self.sets, self.material),
+            );
+            let writers = &mut arena.writers;
+            self.write_dense(0, start, men[0] | men[1], rows, table, writers);
         }
     }
 
-    /// Writes one king space to the dense arrays of side number `i`, from the planes of words in
-    /// the dense view.
+    /// Writes rows of one king space to the dense arrays of side number `i` from `start` on, from the
+    /// planes of words in the dense view.
     fn write_dense<'t>(
         &self,
         i: usize,
-        rank: u64,
+        start: u64,
         men: W,
+        rows: Range<usize>,
         table: impl Fn(usize) -> &'t [W],
         writers: &mut Writers,
     ) {
         let (game, sets, material) = (self.game, self.sets, self.material);
-        let start = rank * self.index.king_space();
         if let Some((Span { plies, .. }, of)) = &self.span {
             // Merits are the planes, or stand behind them.
             let first = self.measure.plies().map_or(self.measure.planes(), |_| 0);
             let merits = plies.array(|p| table(first + p));
             let codes = &mut writers.codes;
             codes.start();
-            for_each_first(game, sets, material, men, |at, first, _| {
+            for_each_first(game, sets, material, men, rows.clone(), |at, first, _| {
                 let cell = plies.array(|p| merits[p][at]);
                 codes.row(of, &cell[..plies.bits()], first);
             });
@@ -463,6 +495,7 @@ impl<'a, W: Word, M: Measure> Job<'a, W, M> {
             measure: self.measure,
             material,
             men,
+            rows,
             table,
             writer: &mut writers.values,
         });
@@ -546,7 +579,8 @@ impl<W: Word> RaceWork<'_, W> {
         let [tv, to] = self.tables;
         let on_clock = matches!(exits, Scheduled::OnClock(_));
         let values = if on_clock { 2 } else { 0 };
-        let image = |turned, of: &[W]| mirror_image(shape.sets, shape.kings[0], turned, of);
+        let image =
+            |turned, of: &[W]| mirror_image(shape.sets, shape.kings[0], shape.parts, turned, of);
         for (table, mover) in [(&mut *tv, mv), (&mut *to, mo)] {
             table.resize_with(values + plies.bits(), Vec::new);
             if on_clock {
@@ -616,11 +650,12 @@ fn in_turn<A: Send, B: Send>(
 fn mirror_image<W: Word>(
     sets: &Sets<W>,
     kings: usize,
+    parts: usize,
     turned: (&[u32], &[u32]),
     from: &[W],
 ) -> Vec<W> {
     let mut buffer = vec![W::EMPTY; from.len()];
-    change_view(sets, kings, kings, from, &mut buffer);
+    change_view(sets, (kings, kings), parts, from, &mut buffer);
     let mut to = vec![W::EMPTY; from.len()];
     turn_plane(sets.n, turned, &buffer, &mut to);
     to
