@@ -10,6 +10,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::grouped;
 
+/// The end of the year 9999, in seconds since 1970.
+const LAST_SECOND: u64 = 253_402_300_799;
 /// Time between two lines of progress where there is no terminal.
 const LINES_EVERY: Duration = Duration::from_secs(10);
 
@@ -95,7 +97,11 @@ impl Progress {
         match &self.bar {
             Some(bar) => bar.println(text),
             None => {
-                let now = humantime::format_rfc3339_seconds(SystemTime::now());
+                // A clock on the wall may show anything; years beyond four digits have no such form.
+                let earliest = SystemTime::UNIX_EPOCH;
+                let latest = earliest + Duration::from_secs(LAST_SECOND);
+                let now = SystemTime::now().clamp(earliest, latest);
+                let now = humantime::format_rfc3339_seconds(now);
                 // Progress that nobody can read is no reason to stop.
                 let _ = writeln!(std::io::stderr(), "{now} {}", text.as_ref());
             }
