@@ -70,28 +70,51 @@ fn refuse<R: Ruleset>(b: &Board<R::Bits>, side: Side) -> Error {
 /// The question that a look-up belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
-    /// The material of the position that was asked for.
-    root: Material,
+    /// The material of the position that was asked for; nothing if this is that position.
+    root: Option<Material>,
     /// Captures made since.
     depth: usize,
 }
 
 impl Asked {
-    /// About a position of this material.
-    #[inline(always)]
-    pub(crate) const fn about(root: Material) -> Self {
-        Self { root, depth: 0 }
+    /// The question itself.
+    pub(crate) const FIRST: Self = Self {
+        root: None,
+        depth: 0,
+    };
+
+    /// After a capture made on `board`.
+    fn further<W: Bits>(self, board: &Board<W>) -> Self {
+        Self {
+            root: self.root.or_else(|| Some(Material::of(board))),
+            depth: self.depth + 1,
+        }
     }
 }
 
-/// The number of a position in its slice.
-#[inline(always)]
-pub(crate) fn index_of<R: Ruleset>(slot: &Slot, board: &Board<R::Bits>, runs: [Run; 2]) -> u64 {
-    let index = slot.index::<R::Bits>();
-    if R::RULES.king_run.is_some() {
-        index.index(board, runs)
-    } else {
-        index.boards().index(board)
+/// A position as a slot has it, and its number.
+pub(crate) struct Numbered<'a, R: Ruleset> {
+    pub(crate) slot: &'a Slot,
+    pub(crate) board: &'a Board<R::Bits>,
+    pub(crate) runs: [Run; 2],
+}
+
+impl<R: Ruleset> Numbered<'_, R> {
+    /// The number of the position in its slice. A function and not a closure, so that it is
+    /// compiled into a look-up, for the processor for which that one is compiled.
+    #[inline(always)]
+    pub(crate) fn index(&self) -> u64 {
+        let index = self.slot.index::<R::Bits>();
+        if R::RULES.king_run.is_some() {
+            index.index(self.board, self.runs)
+        } else {
+            index.boards().index(self.board)
+        }
+    }
+    /// The same where it is seldom needed.
+    #[cold]
+    pub(crate) fn index_apart(&self) -> u64 {
+        self.index()
     }
 }
 
@@ -135,19 +158,17 @@ impl<'a> Stored<'a> {
         })
     }
 
-    /// A quiet position given by its placement, or by its number where that is needed, in stored
-    /// form.
+    /// The same, by its placement where that is enough.
     #[inline(always)]
-    fn of<W: Bits>(
+    fn of<R: Ruleset>(
         slot: usize,
         source: &'a Source,
         metric: Metric,
         side: Side,
-        board: &Board<W>,
-        index: impl FnOnce() -> u64,
+        position: &Numbered<'_, R>,
     ) -> Result<Self> {
         let table = source.table.as_ref().map_err(Clone::clone)?;
-        let (block, offset) = source.place_of(table, side, board, index);
+        let (block, offset) = source.place_of(table, side, position);
         Ok(Self {
             table,
             block,
@@ -159,14 +180,15 @@ impl<'a> Stored<'a> {
 
 impl Tablebase {
     /// Finds where the answer for a checked placement is. `root` is the material of the position
-    /// that was asked for.
+    /// that was asked for,
+    /// if this is another one.
     #[inline(always)]
     pub(crate) fn place<R: Ruleset, M: Measure>(
         &self,
         board: &Board<R::Bits>,
         side: Side,
         runs: [Run; 2],
-        root: Material,
+        root: Option<Material>,
     ) -> Result<Place<'_, M>> {
         if board.pieces(side).is_empty() {
             let won = winner_without_moves(&R::RULES, side) == side;
@@ -206,14 +228,18 @@ impl Tablebase {
         } else {
             (side, *board, runs)
         };
-        let index = || index_of::<R>(slot, &board, runs);
+        let position = Numbered::<R> {
+            slot,
+            board: &board,
+            runs,
+        };
         if let Some(flat) = flat {
-            return Ok(Place::Flat(&flat[side as usize], index()));
+            return Ok(Place::Flat(&flat[side as usize], position.index()));
         }
         let Some((source, metric)) = source else {
             return Err(self.missing::<M>(material, root));
         };
-        let place = Stored::of(entry.slot(), source, metric, side, &board, index)?;
+        let place = Stored::of(entry.slot(), source, metric, side, &position)?;
         Ok(Place::Stored(place))
     }
 
@@ -296,10 +322,7 @@ impl Tablebase {
         asked: Asked,
     ) -> Result<M::Answer, Miss> {
         let depth = asked.depth;
-        let further = Asked {
-            depth: depth + 1,
-            ..asked
-        };
+        let further = asked.further(board);
         let mut list = scratch.take_list::<R::Bits>(depth);
         movegen::captures::<R>(board, side, &mut list);
         let mut best: Option<M::Answer> = None;
@@ -385,13 +408,13 @@ impl Tablebase {
     }
 
     #[cold]
-    fn missing<M: Measure>(&self, material: Material, root: Material) -> Error {
+    fn missing<M: Measure>(&self, material: Material, root: Option<Material>) -> Error {
         let wanted = material.canonical();
         Error::MissingTable {
             variant: self.variant(),
             material: wanted,
             metric: M::METRIC,
-            needed_by: (root.canonical() != wanted).then(|| root.canonical()),
+            needed_by: root.map(|r| r.canonical()).filter(|&root| root != wanted),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Many positions at once.
 
 use dambase_rules::{Board, Position, Ruleset, Run, Side, WithRuleset};
-use dambase_tables::{Material, Wld};
+use dambase_tables::Wld;
 
 use crate::cache::Key;
 use crate::error::Result;
@@ -131,12 +131,11 @@ impl Tablebase {
         let mut captures = Vec::new();
         let runs_of = |i: usize| runs.get(i).copied().unwrap_or([Run::NONE; 2]);
         for (i, (board, side)) in boards.iter().enumerate() {
-            let root = Material::of(board);
             let runs = runs_of(i);
             let place = self
                 .other::<R>()
                 .and_then(|()| check::<R>(board, *side))
-                .and_then(|()| self.place::<R, M>(board, *side, runs, root));
+                .and_then(|()| self.place::<R, M>(board, *side, runs, None));
             // What is not known yet is filled in below.
             answers.push(match place {
                 Ok(Place::Known(v)) => Ok(v),
@@ -167,7 +166,7 @@ impl Tablebase {
         }
         for i in captures {
             let (board, side) = &boards[i];
-            let (runs, asked) = (runs_of(i), Asked::about(Material::of(board)));
+            let (runs, asked) = (runs_of(i), Asked::FIRST);
             answers[first + i] =
                 self.look_up::<R, M>(board, *side, runs, Reach::Files, scratch, asked);
         }

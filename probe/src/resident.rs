@@ -127,14 +127,20 @@ impl Tablebase {
                 if wrong.is_some() {
                     return;
                 }
-                let asked = Asked::about(slot.material);
                 for i in start.max(b * states)..end.min((b + 1) * states) {
                     let runs = if R::RULES.king_run.is_some() {
                         index.runs(board.kings, i - b * states)
                     } else {
                         [Run::NONE; 2]
                     };
-                    match self.look_up::<R, M>(board, side, runs, Reach::Files, scratch, asked) {
+                    match self.look_up::<R, M>(
+                        board,
+                        side,
+                        runs,
+                        Reach::Files,
+                        scratch,
+                        Asked::FIRST,
+                    ) {
                         Ok(v) => write((i - start) as usize, v),
                         Err(miss) => {
                             wrong = Some(failed(miss));

@@ -9,12 +9,12 @@ use dambase_tables::DecodedBlock;
 use crate::cache::Key;
 
 /// Blocks a scratch remembers; a power of two.
-const RECENT: usize = 64;
+const RECENT: usize = 256;
 
 /// Buffers of one thread: move lists for captures, a decompressor, and the last few blocks used,
 /// which are found without a lock.
 ///
-/// A scratch keeps at most 64 blocks alive, whatever the budget of the shared cache is. It may be
+/// A scratch keeps at most 256 blocks alive, whatever the budget of the shared cache is. It may be
 /// used with several tablebases, but forgets its blocks when it changes from one to another.
 #[derive(Debug)]
 pub struct Scratch {
@@ -22,6 +22,8 @@ pub struct Scratch {
     lists: Lists,
     owner: u64,
     recent: Box<[(Key, Option<Arc<DecodedBlock>>); RECENT]>,
+    /// The places of `recent` that are taken.
+    taken: Vec<usize>,
 }
 
 impl Default for Scratch {
@@ -39,6 +41,7 @@ impl Scratch {
             lists: Lists::default(),
             owner: 0,
             recent: Box::new([const { (Key::NONE, None) }; RECENT]),
+            taken: Vec::new(),
         }
     }
 
@@ -54,7 +57,9 @@ impl Scratch {
     /// Drops all blocks that are kept alive.
     #[cold]
     pub fn forget(&mut self) {
-        self.recent.fill(const { (Key::NONE, None) });
+        for place in self.taken.drain(..) {
+            self.recent[place] = (Key::NONE, None);
+        }
         self.owner = 0;
     }
 
@@ -66,7 +71,11 @@ impl Scratch {
 
     #[inline(always)]
     pub(crate) fn remember(&mut self, key: Key, block: Arc<DecodedBlock>) {
-        self.recent[key.place(RECENT)] = (key, Some(block));
+        let place = key.place(RECENT);
+        if self.recent[place].1.is_none() {
+            self.taken.push(place);
+        }
+        self.recent[place] = (key, Some(block));
     }
 
     /// The move list for captures `depth` captures below the position asked for.

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use dambase_rules::ruleset::KingRun;
-use dambase_rules::{Bits, Board, Geometry, Position, Side};
+use dambase_rules::{Bits, Board, Geometry, Position, Ruleset, Side};
 use dambase_tables::{
     BlockId, Codec, DtwArray, Material, Metric, RunIndex, Table, TooLarge, WldArray,
 };
 
 use crate::error::Result;
+use crate::lookup::Numbered;
 
 /// One file. Of a good one the header has been read and the rest mapped, which reads nothing.
 #[derive(Debug)]
@@ -64,20 +65,18 @@ impl Source {
         }
     }
 
-    /// The block of a position given by its placement, or by its number where that is needed, and
-    /// its place there.
+    /// The block of a position, by its placement where that is enough, and its place there.
     #[inline(always)]
-    pub(crate) fn place_of<W: Bits>(
+    pub(crate) fn place_of<R: Ruleset>(
         &self,
         table: &Table,
         side: Side,
-        board: &Board<W>,
-        index: impl FnOnce() -> u64,
+        position: &Numbered<'_, R>,
     ) -> (BlockId, u32) {
         match self.layouts[side as usize] {
-            Layout::Other => table.place_of(side, board, index),
+            Layout::Other => table.place_of(side, position.board, || position.index_apart()),
             Layout::Constant => self.block_of(table, side, 0),
-            Layout::Bits(_) => self.block_of(table, side, index()),
+            Layout::Bits(_) => self.block_of(table, side, position.index()),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use dambase_rules::{
     Bits, Board, LimitSet, Move, Position, Ruleset, Run, Side, Variant, WithRuleset,
 };
-use dambase_tables::{Dtw, Material, Value, Wld};
+use dambase_tables::{Dtw, Value, Wld};
 
 use crate::cache::Blocks;
 use crate::error::{Error, Result};
@@ -153,7 +153,7 @@ impl Tablebase {
     }
 
     /// Bytes that decoded blocks may take in the shared cache. Beside it, each [`Scratch`] keeps
-    /// at most 64 blocks, and [resident tables](Self::make_resident) are not counted.
+    /// at most 256 blocks, and [resident tables](Self::make_resident) are not counted.
     #[must_use]
     pub fn cache_capacity(&self) -> u64 {
         self.blocks.capacity()
@@ -390,8 +390,7 @@ impl Tablebase {
         self.other::<R>()?;
         check::<R>(board, side)?;
         self.attach(scratch);
-        let asked = Asked::about(Material::of(board));
-        self.look_up::<R, M>(board, side, runs, reach, scratch, asked)
+        self.look_up::<R, M>(board, side, runs, reach, scratch, Asked::FIRST)
     }
 
     pub(crate) fn ask<M: Measure>(
@@ -413,9 +412,8 @@ impl Tablebase {
                 let Self(tablebase, position, reach, scratch, _) = self;
                 let board = Board::from_wide(position.board());
                 tablebase.attach(scratch);
-                let asked = Asked::about(Material::of(&board));
                 let (side, runs) = (position.side(), position.runs());
-                tablebase.look_up::<R, M>(&board, side, runs, reach, scratch, asked)
+                tablebase.look_up::<R, M>(&board, side, runs, reach, scratch, Asked::FIRST)
             }
         }
         self.fits(position)?;

@@ -51,27 +51,40 @@ fn rank<W: Bits>(set: W, taken: W) -> u64 {
 }
 
 /// The set of `k` squares with a rank among the squares outside `taken`.
+#[inline(always)]
 fn unrank<W: Bits>(mut r: u64, k: usize, taken: W, squares: usize) -> W {
-    if k == 0 {
-        return W::EMPTY;
-    }
     let mut set = W::EMPTY;
-    let mut k = k;
     let mut free = squares - taken.count() as usize;
-    let mut s = squares;
-    while k > 0 {
-        s -= 1;
-        if taken.has(to_u8(s)) {
-            continue;
+    for k in (1..=k).rev() {
+        // The most free squares below the highest of `k` pieces: C(below, k) <= r < C(below + 1, k).
+        let mut below = k - 1;
+        while free - below > 1 {
+            let middle = below.midpoint(free);
+            if BINOMIAL[middle][k] <= r {
+                below = middle;
+            } else {
+                free = middle;
+            }
         }
-        free -= 1;
-        if BINOMIAL[free][k] <= r {
-            r -= BINOMIAL[free][k];
-            k -= 1;
-            set |= W::bit(to_u8(s));
-        }
+        r -= BINOMIAL[below][k];
+        free = below;
+        set |= W::bit(nth(below, taken));
     }
     set
+}
+
+/// The square outside `taken` with `n` others below it.
+#[inline(always)]
+fn nth<W: Bits>(n: usize, taken: W) -> u8 {
+    let mut s = to_u8(n);
+    // Every taken square at or below moves it up by one.
+    for t in taken.squares() {
+        if t > s {
+            break;
+        }
+        s += 1;
+    }
+    s
 }
 
 /// A slice whose positions cannot be numbered in 64 bits, or with too many pieces of a kind.

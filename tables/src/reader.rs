@@ -138,7 +138,7 @@ impl DecodedBlock {
     ///
     /// # Panics
     /// If the offset is not below [`Self::len`].
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn wld(&self, offset: u32) -> Wld {
         self.coding.wld(self.symbol(offset))

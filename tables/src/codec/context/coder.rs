@@ -5,6 +5,8 @@
 //! expected outcome takes the lower part of the range: a chunk in which everything is as expected
 //! is the number zero, which has no bytes at all.
 
+use std::hint::cold_path;
+
 /// Below this the range is widened.
 const NARROW: u64 = 1 << 32;
 
@@ -115,28 +117,36 @@ impl<'a> Decoder<'a> {
             self.rest = rest;
             return u64::from(u32::from_be_bytes(*word));
         }
-        let mut word = [0; 4];
-        word[..self.rest.len()].copy_from_slice(self.rest);
+        let byte = |k| u64::from(self.rest.get(k).copied().unwrap_or(0));
+        let word = byte(0) << 24 | byte(1) << 16 | byte(2) << 8;
         self.rest = &[];
-        u64::from(u32::from_be_bytes(word))
+        word
     }
 
-    /// Reads one decision: true if the outcome was the expected one.
+    /// Reads one decision: true if the outcome was the expected one. The processor guesses that it
+    /// is and goes on with that, instead of waiting for the comparison.
     #[inline(always)]
     pub(crate) fn read(&mut self, p: u32) -> bool {
         let bound = (self.range >> 16) * u64::from(p);
-        let expected = self.code < bound;
-        if expected {
-            self.range = bound;
-        } else {
+        if self.code >= bound {
+            cold_path();
             self.code -= bound;
             self.range -= bound;
+            self.widen();
+            return false;
         }
+        self.range = bound;
+        self.widen();
+        true
+    }
+
+    #[inline(always)]
+    fn widen(&mut self) {
         if self.range < NARROW {
+            cold_path();
             self.code = self.code << 32 | self.word();
             self.range <<= 32;
         }
-        expected
     }
 }
 

@@ -1,5 +1,7 @@
 //! From the bytes of a chunk to the values of its rows.
 
+use std::hint::cold_path;
+
 use dambase_rules::{Bits, Board, Geometry, Ruleset, Side};
 
 use super::captures::capture_squares;
@@ -7,7 +9,9 @@ use super::coder::Decoder;
 use super::directory;
 use super::layout::{Field, Kind, Layout, Place, Row, RowVisitor, Shape};
 use super::model::{Leaf, Lookup, Probabilities};
-use super::rows::{EQUAL_ROWS, Pad, Planes, Reference, RowBuffer, Spread, kept_value, plane_shift};
+use super::rows::{
+    ANY, EQUAL_ROWS, Pad, Planes, Reference, RowBuffer, Spread, kept_value, plane_shift, predicted,
+};
 use crate::cpu::Hot;
 use crate::index::Index;
 use crate::material::Material;
@@ -326,7 +330,7 @@ impl<W: Bits> Hot for DecodeChunk<'_, W> {
             bytes: spread,
             ..
         } = out;
-        rows.prepare::<W>(decoder.layout.rows());
+        rows.prepare::<W>();
         let mut rows = DecodeRows {
             decoder,
             rule,
@@ -363,15 +367,22 @@ impl<W: Bits> RowVisitor<W> for DecodeRows<'_, W> {
             let flag = lookup.flag(reference.flag);
             if read_flag(&mut self.coder, flag) != 0 {
                 let vector = self.decoder.layout.shape().vector;
-                let captures = (self.rule.captures)(&row.board, vector, self.decoder.side);
+                let captures = (self.rule.captures)(&row.board(), vector, self.decoder.side);
                 let coded = row.squares & !captures;
                 reference.outer(self.pad, self.bytes);
+                let mut any = 0;
                 for s in coded.squares() {
                     let i = self.pad.at(s);
-                    let leaf = lookup.line(self.bytes.outer(i))[self.bytes.errors(i, self.pad)];
-                    let differs = read_value(&mut self.coder, leaf) ^ self.bytes.predicted(i);
-                    self.bytes.note(i, differs != 0);
-                    now.change(s, differs);
+                    let outer = self.bytes.outer(i);
+                    let leaf = lookup.leaf(outer, self.bytes.inner(i) | any);
+                    let differs = read_value(&mut self.coder, leaf) ^ predicted(outer);
+                    if differs != 0 {
+                        // Guessed like the decision, so that the next one need not wait.
+                        cold_path();
+                        self.bytes.note(i, self.pad);
+                        any = ANY;
+                        now.change(s, differs);
+                    }
                 }
             }
         }
@@ -391,10 +402,16 @@ impl<W: Bits> RowVisitor<W> for CopyRows<'_, W> {
     #[inline(always)]
     fn row(&mut self, row: &Row<W>) {
         let values = self.rows.get::<W>(row.place + 1);
-        for_each_index(self.index, self.vector, &row.board, row.squares, |s, i| {
-            let value = Wld::from_bits(values.get(s)).unwrap_or(Wld::Draw);
-            self.out.set(i, value);
-        });
+        for_each_index(
+            self.index,
+            self.vector,
+            &row.board(),
+            row.squares,
+            |s, i| {
+                let value = Wld::from_bits(values.get(s)).unwrap_or(Wld::Draw);
+                self.out.set(i, value);
+            },
+        );
     }
 }
 
@@ -415,6 +432,7 @@ pub(crate) fn read_value(coder: &mut Decoder<'_>, leaf: Leaf) -> u8 {
     if hit == 65536 || coder.read(hit) {
         return leaf.first();
     }
+    cold_path();
     if leaf.second_hit().is_none_or(|p| coder.read(p)) {
         leaf.second()
     } else {

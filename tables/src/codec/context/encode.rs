@@ -8,7 +8,7 @@ use super::decode::{Model, Rule, SliceDecoder, for_each_index};
 use super::directory::{self, GROUP, Group};
 use super::layout::{Kind, Layout, Row, RowVisitor, Shape};
 use super::model::{CONTEXT_BITS, Counts, Grower, Leaf, Lookup, Probabilities, Question};
-use super::rows::{ERROR_BITS, FLAG_BITS, Pad, Planes, Reference, RowBuffer, Spread};
+use super::rows::{self, ANY, ERROR_BITS, FLAG_BITS, Pad, Planes, Reference, RowBuffer, Spread};
 use crate::index::Index;
 use crate::material::Material;
 use crate::narrow::{to_u8, to_u16, to_u32, to_usize};
@@ -33,14 +33,18 @@ impl Limits {
             nanoseconds: f64::INFINITY,
         }
     }
-    /// Chunks small enough for random access on a board.
+    /// Chunks small enough for random access on a board. On those of 32 squares smaller ones
+    /// cost too many bytes.
     #[must_use]
     pub const fn runtime(geometry: Geometry) -> Self {
-        Self {
-            rows: 512,
-            nanoseconds: match geometry {
-                Geometry::Diagonal8 | Geometry::Mirrored8 => 6200.0,
-                _ => 4000.0,
+        match geometry {
+            Geometry::Diagonal8 | Geometry::Mirrored8 => Self {
+                rows: 128,
+                nanoseconds: 5040.0,
+            },
+            _ => Self {
+                rows: 512,
+                nanoseconds: 2500.0,
             },
         }
     }
@@ -164,7 +168,7 @@ impl<W: Bits> Source<'_, W> {
         if !tile.may_exist(&self.rule.field) {
             return;
         }
-        rows.prepare::<W>(layout.rows());
+        rows.prepare::<W>();
         let mut visit = VisitRows {
             source: self,
             vector: layout.shape().vector,
@@ -221,24 +225,29 @@ impl<W: Bits, S: Sink> RowVisitor<W> for VisitRows<'_, W, S> {
         let predicted = reference.predicted;
         let mut now = predicted;
         if !row.squares.is_empty() {
-            let captures = (source.rule.captures)(&row.board, self.vector, source.side);
+            let captures = (source.rule.captures)(&row.board(), self.vector, source.side);
             let coded = row.squares & !captures;
             let squares = row.squares.count();
             self.sink.row(squares, squares - coded.count());
-            for_each_index(&source.index, self.vector, &row.board, coded, |s, i| {
+            for_each_index(&source.index, self.vector, &row.board(), coded, |s, i| {
                 now.change(s, predicted.get(s) ^ source.values.get(i) as u8);
             });
             let copy = now == predicted;
             self.sink.flag(reference.flag, copy);
             if !copy {
                 reference.outer(self.pad, self.bytes);
+                let mut any = 0;
                 for s in coded.squares() {
                     let i = self.pad.at(s);
-                    let errors = self.bytes.errors(i, self.pad);
-                    let context = usize::from(self.bytes.outer(i)) << ERROR_BITS | errors;
+                    let outer = self.bytes.outer(i);
+                    let inner = self.bytes.inner(i) | any;
                     let value = now.get(s);
+                    let context = usize::from(outer) << ERROR_BITS | usize::from(inner);
                     self.sink.value(context, value);
-                    self.bytes.note(i, value != self.bytes.predicted(i));
+                    if value != rows::predicted(outer) {
+                        self.bytes.note(i, self.pad);
+                        any = ANY;
+                    }
                 }
             }
         }
@@ -252,8 +261,9 @@ struct Histogram {
     flags: Vec<Counts>,
     values: Vec<Counts>,
     positions: u64,
-    /// Of the chunk at hand: rows that exist, their positions, rows not copied and squares coded.
-    chunk: [u64; 4],
+    /// Of the chunk at hand: rows that exist, their positions, rows not copied, squares coded, and
+    /// those of them that are other than predicted.
+    chunk: [u64; 5],
     /// Chunks with a row that exists.
     chunks: u64,
     /// Estimated time to decode the chunk of a position, summed over the positions, ns.
@@ -266,20 +276,21 @@ impl Histogram {
             flags: vec![[0; 3]; 1 << FLAG_BITS],
             values: vec![[0; 3]; 1 << CONTEXT_BITS],
             positions: 0,
-            chunk: [0; 4],
+            chunk: [0; 5],
             chunks: 0,
             nanoseconds: 0.0,
         }
     }
     /// Closes the accounts of a chunk of so many rows.
     fn end_chunk(&mut self, all_rows: usize) {
-        let [rows, positions, others, coded] = std::mem::take(&mut self.chunk);
+        let [rows, positions, others, coded, surprises] = std::mem::take(&mut self.chunk);
         if rows > 0 {
             let time = CHUNK_NS
                 + all_rows as f64 * NO_ROW_NS
                 + rows as f64 * ROW_NS
                 + others as f64 * OTHER_NS
-                + coded as f64 * SQUARE_NS;
+                + coded as f64 * SQUARE_NS
+                + surprises as f64 * SURPRISE_NS;
             self.chunks += 1;
             self.positions += positions;
             self.nanoseconds += positions as f64 * time;
@@ -313,12 +324,13 @@ impl Sink for Histogram {
     fn flag(&mut self, context: usize, copy: bool) {
         self.flags[context][usize::from(!copy)] += 1;
         self.chunk[2] += u64::from(!copy);
-        self.chunk[2] += u64::from(!copy);
     }
     #[inline(always)]
     fn value(&mut self, context: usize, value: u8) {
         self.values[context][usize::from(value)] += 1;
         self.chunk[3] += 1;
+        let predicted = rows::predicted(to_u16(context >> ERROR_BITS));
+        self.chunk[4] += u64::from(value != predicted);
     }
     #[inline(always)]
     fn row(&mut self, squares: u32, _captures: u32) {
@@ -343,7 +355,7 @@ impl Sink for Coder<'_> {
     #[inline(always)]
     fn value(&mut self, context: usize, value: u8) {
         let outer = to_u16(context >> ERROR_BITS);
-        let leaf = self.lookup.line(outer)[context % (1 << ERROR_BITS)];
+        let leaf = self.lookup.leaf(outer, to_u8(context % (1 << ERROR_BITS)));
         self.encoder.value(leaf, value);
     }
     #[inline(always)]
@@ -469,12 +481,14 @@ fn judge<W: Bits>(source: &Source<'_, W>, shape: Shape) -> Option<Cost> {
 }
 
 /// Estimated times of decoding, ns: a chunk, a row that does not exist, one that does in
-/// addition, one that is not copied in addition, a coded square.
-const CHUNK_NS: f64 = 200.0;
-const NO_ROW_NS: f64 = 8.0;
-const ROW_NS: f64 = 25.0;
-const OTHER_NS: f64 = 60.0;
+/// addition, one that is not copied in addition, a coded square, one that is other than predicted
+/// in addition.
+const CHUNK_NS: f64 = 300.0;
+const NO_ROW_NS: f64 = 5.0;
+const ROW_NS: f64 = 13.0;
+const OTHER_NS: f64 = 50.0;
 const SQUARE_NS: f64 = 5.0;
+const SURPRISE_NS: f64 = 15.0;
 
 /// Tries the shapes that make sense and takes the smallest that decodes fast enough.
 fn choose_shape<W: Bits>(source: &Source<'_, W>, limits: Limits) -> Option<Shape> {

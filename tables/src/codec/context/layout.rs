@@ -426,10 +426,22 @@ pub struct Row<W> {
     pub both: u16,
     /// The squares of the fast and of the second piece; 0 for the latter if there is none.
     pub moving: [u8; 2],
-    /// All pieces but the vector.
-    pub board: Board<W>,
     /// The squares of the vector; empty if the row does not exist.
     pub squares: W,
+    /// All pieces but the vector and the fast one, and the kind of the latter.
+    rest: Board<W>,
+    fast_kind: Kind,
+}
+
+impl<W: Bits> Row<W> {
+    /// All pieces but the vector.
+    #[inline(always)]
+    #[must_use]
+    pub fn board(&self) -> Board<W> {
+        let mut board = self.rest;
+        *self.fast_kind.set_mut(&mut board) |= W::bit(self.moving[0]);
+        board
+    }
 }
 
 impl<W: Bits> Tile<'_, W> {
@@ -438,6 +450,7 @@ impl<W: Bits> Tile<'_, W> {
     pub fn walk(&self, field: &Field<W>, last: u16, visitor: &mut impl RowVisitor<W>) {
         let l = self.layout;
         let width = to_u16(l.fast.size);
+        let same_kind = l.shape.fast == l.shape.vector;
         let mut up = 0;
         for j in self.second.clone() {
             if up > last {
@@ -456,6 +469,8 @@ impl<W: Bits> Tile<'_, W> {
                 }
                 None => room = l.shape.fast.room(field, &with_second),
             }
+            // What the fast piece leaves of it is the vector's.
+            let vector_room = l.shape.vector.room(field, &with_second);
             let [second, second2] = l.second.refs[j];
             let second_square = l.second.order[j];
             let go = |b: u8, a: u16| match b {
@@ -476,12 +491,12 @@ impl<W: Bits> Tile<'_, W> {
                 if place > last {
                     return;
                 }
-                let mut board = with_second;
-                *l.shape.fast.set_mut(&mut board) |= W::bit(s);
-                let squares = if room.has(s) {
-                    l.shape.vector.room(field, &board)
-                } else {
+                let squares = if !room.has(s) {
                     W::EMPTY
+                } else if same_kind {
+                    vector_room & W::below(s)
+                } else {
+                    vector_room & !W::bit(s)
                 };
                 visitor.row(&Row {
                     place,
@@ -494,8 +509,9 @@ impl<W: Bits> Tile<'_, W> {
                         fast => go(second, u16::from(fast)),
                     },
                     moving: [s, second_square],
-                    board,
                     squares,
+                    rest: with_second,
+                    fast_kind: l.shape.fast,
                 });
             }
             up += width;
@@ -540,7 +556,7 @@ mod tests {
         fn row(&mut self, row: &Row<R::Bits>) {
             self.rows += 1;
             for s in row.squares.squares() {
-                let mut b = row.board;
+                let mut b = row.board();
                 *self.layout.shape.vector.set_mut(&mut b) |= R::Bits::bit(s);
                 assert_eq!(Material::of(&b), self.material);
                 let place = Place {

@@ -376,10 +376,11 @@ impl Lookup {
         self.flags[context % (1 << FLAG_BITS)]
     }
 
-    /// The leaves for all inner contexts.
+    /// The leaf of a square.
     #[inline(always)]
-    pub(crate) fn line(&self, outer: u16) -> &[Leaf; INNER] {
-        &self.lines[usize::from(self.outer[usize::from(outer) & ((1 << OUTER_BITS) - 1)])]
+    pub(crate) fn leaf(&self, outer: u16, inner: u8) -> Leaf {
+        let line = self.outer[usize::from(outer) % (1 << OUTER_BITS)];
+        self.lines[usize::from(line)][usize::from(inner) % INNER]
     }
 }
 
@@ -595,8 +596,8 @@ mod tests {
             prop_assert_eq!(read.as_ref(), Some(&p));
             let lookup = Lookup::new(&p);
             for c in (0..1_u32 << CONTEXT_BITS).step_by(77) {
-                let line = lookup.line((c >> ERROR_BITS) as u16);
-                prop_assert_eq!(line[(c as usize) % INNER], find(&p.tree, c));
+                let leaf = lookup.leaf((c >> ERROR_BITS) as u16, (c as usize % INNER) as u8);
+                prop_assert_eq!(leaf, find(&p.tree, c));
             }
             for c in 0..1_u32 << FLAG_BITS {
                 prop_assert_eq!(lookup.flag(c as usize), find(&p.flags, c));

@@ -8,7 +8,7 @@
 
 use dambase_rules::{Bits, Geometry};
 
-use super::layout::{NO_ROW, Row};
+use super::layout::{MAX_ROWS, NO_ROW, Row};
 use crate::narrow::{low_word, to_u8};
 
 /// Bytes of a row with all margins.
@@ -19,8 +19,6 @@ pub(crate) const HEAD: usize = 16;
 pub(crate) const OUTSIDE: u8 = 3;
 /// The widest board with the margins inside it.
 pub(crate) const LEN: usize = 80;
-/// Most squares of a board.
-const SQUARES: usize = 72;
 /// Most pieces of a board that are spread to bytes in one go.
 const SEGMENTS: usize = 12;
 
@@ -44,7 +42,7 @@ pub(crate) struct Pad {
     /// The distance back to a third square already decoded: the one before in the row of the
     /// board, or up and left on the full board.
     pub(crate) third: usize,
-    at: [u8; SQUARES],
+    at: [u8; 256],
     segments: [Segment; SEGMENTS],
     used: usize,
 }
@@ -54,7 +52,8 @@ impl Pad {
     /// of the others, there is a byte outside the board.
     const fn new(geometry: Geometry) -> Self {
         let n = geometry.per_row();
-        let mut at = [0; SQUARES];
+        // As long as a byte counts, so that no index is outside.
+        let mut at = [0; 256];
         let mut segments = [Segment {
             first: 0,
             place: 0,
@@ -108,19 +107,25 @@ impl Pad {
 
     /// The place of a square.
     #[inline(always)]
-    pub(crate) const fn at(&self, s: u8) -> usize {
-        self.at[s as usize] as usize
+    pub(crate) const fn at(&self, s: u8) -> u8 {
+        self.at[s as usize]
     }
 
-    /// The values of a row as bytes. `out` must come from [`RowBytes::OUTSIDE`].
+    /// The values of rows as bytes. All of `out` must come from [`RowBytes::OUTSIDE`].
     #[inline(always)]
-    fn spread<W: Bits>(&self, row: Planes<W>, out: &mut RowBytes) {
-        for segment in &self.segments[..self.used] {
-            let part =
-                |plane: W| SPREAD[usize::from(plane.byte_at(segment.first) | segment.behind)];
-            let bytes = part(row.low) | part(row.high) << 1;
-            let place = usize::from(segment.place);
-            out.0[place..place + 8].copy_from_slice(&bytes.to_le_bytes());
+    fn spread<W: Bits, const N: usize>(&self, rows: [Planes<W>; N], out: [&mut RowBytes; N]) {
+        for &Segment {
+            first,
+            place,
+            behind,
+        } in &self.segments[..self.used]
+        {
+            let part = |plane: W| SPREAD[usize::from(plane.byte_at(first) | behind)];
+            let at = usize::from(place).min(WIDTH - 8);
+            for k in 0..N {
+                let bytes = part(rows[k].low) | part(rows[k].high) << 1;
+                out[k].0[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+            }
         }
     }
 }
@@ -207,13 +212,26 @@ impl<W: Bits> Planes<W> {
     }
 }
 
+/// Rows that a buffer has room for: a power of two, so that no index is outside.
+const ROOM: usize = (MAX_ROWS + 1).next_power_of_two();
+/// Words of a row in the widest form.
+const ROW_WORDS: usize = 4;
+
 /// The rows of a chunk, for words of any width: row `r` is number `r + 1`, before it is the row
 /// that is not there.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct RowBuffer {
-    words: Vec<u64>,
+    words: Box<[u64; ROOM * ROW_WORDS]>,
     /// Whether a row is other than predicted: 0 or 1.
-    surprising: Vec<u8>,
+    surprising: Box<[u8; ROOM]>,
+}
+
+/// Zeros, of which only what is written takes memory.
+fn zeros<T: Copy + Default, const N: usize>() -> Box<[T; N]> {
+    let zeros = vec![T::default(); N].into_boxed_slice();
+    zeros
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("the vector has just this length"))
 }
 
 /// Words of a plane.
@@ -222,34 +240,27 @@ const fn words<W: Bits>() -> usize {
 }
 
 impl RowBuffer {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            words: Vec::new(),
-            surprising: Vec::new(),
+            words: zeros(),
+            surprising: zeros(),
         }
     }
-    /// Makes room for so many rows.
+    /// Prepares for the rows of a chunk.
     #[inline(always)]
-    pub(crate) fn prepare<W: Bits>(&mut self, rows: usize) {
-        let n = 2 * words::<W>();
-        if self.words.len() < (rows + 1) * n {
-            self.words.resize((rows + 1) * n, 0);
-        }
-        self.words[..n].fill(u64::MAX);
-        if self.surprising.len() <= rows {
-            self.surprising.resize(rows + 1, 0);
-        }
+    pub(crate) fn prepare<W: Bits>(&mut self) {
+        self.words[..2 * words::<W>()].fill(u64::MAX);
     }
     #[inline(always)]
     pub(crate) fn get<W: Bits>(&self, number: u16) -> Planes<W> {
         let n = words::<W>();
-        let at = &self.words[2 * n * usize::from(number)..][..2 * n];
+        let at = 2 * n * (usize::from(number) % ROOM);
         let plane = |k: usize| {
-            let low = u128::from(at[k * n]);
+            let low = u128::from(self.words[at + k * n]);
             W::from_wide(if n == 1 {
                 low
             } else {
-                low | u128::from(at[k * n + 1]) << 64
+                low | u128::from(self.words[at + k * n + 1]) << 64
             })
         };
         Planes {
@@ -257,17 +268,22 @@ impl RowBuffer {
             high: plane(1),
         }
     }
+    /// Whether a row is other than predicted.
+    #[inline(always)]
+    fn surprising(&self, number: u16) -> usize {
+        self.surprising[usize::from(number) % ROOM].into()
+    }
     /// Keeps the row at a place, and whether it is other than predicted.
     #[inline(always)]
     pub(crate) fn set<W: Bits>(&mut self, place: u16, row: Planes<W>, surprising: bool) {
-        let number = usize::from(place) + 1;
+        let number = (usize::from(place) + 1) % ROOM;
         self.surprising[number] = surprising.into();
         let n = words::<W>();
-        let at = &mut self.words[2 * n * number..][..2 * n];
         for (k, plane) in [row.low, row.high].into_iter().enumerate() {
-            at[k * n] = low_word(plane.wide());
+            let at = 2 * n * number + k * n;
+            self.words[at] = low_word(plane.wide());
             if n > 1 {
-                at[k * n + 1] = low_word(plane.wide() >> 64);
+                self.words[at + 1] = low_word(plane.wide() >> 64);
             }
         }
     }
@@ -329,7 +345,7 @@ impl<W: Bits> Reference<W> {
     #[inline(always)]
     pub(crate) fn predict(rows: &RowBuffer, row: &Row<W>, start: Planes<W>) -> Self {
         let get = |number: u16| rows.get::<W>(number);
-        let surprising = |number: u16| usize::from(rows.surprising[usize::from(number)]);
+        let surprising = |number: u16| rows.surprising(number);
         let (fast2, second2) = (get(row.fast2), get(row.second2));
         let (predicted, flag) = match (row.fast != NO_ROW, row.second != NO_ROW) {
             (false, false) => (start, 0),
@@ -373,9 +389,10 @@ impl<W: Bits> Reference<W> {
     /// The outer contexts of all squares.
     #[inline(always)]
     pub(crate) fn outer(&self, pad: &Pad, bytes: &mut Spread) {
-        pad.spread(self.predicted, &mut bytes.predicted);
-        pad.spread(self.fast2, &mut bytes.fast2);
-        pad.spread(self.second2, &mut bytes.second2);
+        pad.spread(
+            [self.predicted, self.fast2, self.second2],
+            [&mut bytes.predicted, &mut bytes.fast2, &mut bytes.second2],
+        );
         let p = &bytes.predicted.0;
         let [a, b] = pad.ahead;
         let here = &p[HEAD..][..LEN];
@@ -390,8 +407,7 @@ impl<W: Bits> Reference<W> {
             let high = n2[i] | fast2[i] << 2 | second2[i] << 4;
             out[i] = u16::from(low) | u16::from(high) << 8;
         }
-        bytes.errors = [0; WIDTH];
-        bytes.any = 0;
+        bytes.inner[..WIDTH].fill(0);
     }
 }
 
@@ -401,12 +417,13 @@ pub(crate) struct Spread {
     predicted: RowBytes,
     fast2: RowBytes,
     second2: RowBytes,
-    outer: [u16; WIDTH],
-    /// Which squares turned out other than predicted: 0 or 1.
-    errors: [u8; WIDTH],
-    /// 1 if any did.
-    any: u8,
+    // As long as the places of a pad count, so that no index is outside.
+    outer: [u16; 256],
+    inner: [u8; 256],
 }
+
+/// The bit of an inner context that says that some square is other than predicted.
+pub(crate) const ANY: u8 = 1 << 3;
 
 impl Spread {
     pub(crate) const fn new() -> Self {
@@ -414,35 +431,35 @@ impl Spread {
             predicted: RowBytes::OUTSIDE,
             fast2: RowBytes::OUTSIDE,
             second2: RowBytes::OUTSIDE,
-            outer: [0; WIDTH],
-            errors: [0; WIDTH],
-            any: 0,
+            outer: [0; 256],
+            inner: [0; 256],
         }
-    }
-    /// The value predicted at a place.
-    #[inline(always)]
-    pub(crate) fn predicted(&self, i: usize) -> u8 {
-        self.predicted.0[i]
     }
     /// The outer context at a place.
     #[inline(always)]
-    pub(crate) fn outer(&self, i: usize) -> u16 {
-        self.outer[i]
+    pub(crate) fn outer(&self, i: u8) -> u16 {
+        self.outer[usize::from(i)]
     }
-    /// The inner context at a place: errors on three squares decoded before it, and anywhere.
+    /// The inner context at a place, but for [`ANY`]: which of three squares decoded before it
+    /// are other than predicted.
     #[inline(always)]
-    pub(crate) fn errors(&self, i: usize, pad: &Pad) -> usize {
-        usize::from(self.errors[i - pad.ahead[0]])
-            | usize::from(self.errors[i - pad.ahead[1]]) << 1
-            | usize::from(self.errors[i - pad.third]) << 2
-            | usize::from(self.any) << 3
+    pub(crate) fn inner(&self, i: u8) -> u8 {
+        self.inner[usize::from(i)]
     }
-    /// Notes whether the square at a place is other than predicted.
+    /// Notes for those to come that the square at a place is other than predicted.
     #[inline(always)]
-    pub(crate) fn note(&mut self, i: usize, differs: bool) {
-        self.errors[i] = differs.into();
-        self.any |= u8::from(differs);
+    pub(crate) fn note(&mut self, i: u8, pad: &Pad) {
+        let i = usize::from(i);
+        self.inner[i + pad.ahead[0]] |= 1;
+        self.inner[i + pad.ahead[1]] |= 2;
+        self.inner[i + pad.third] |= 4;
     }
+}
+
+/// The value predicted for a square, by its outer context.
+#[inline(always)]
+pub(crate) const fn predicted(outer: u16) -> u8 {
+    (outer & 3) as u8
 }
 
 /// The value at an offset of rows that were kept: the number of the row times the bits of a
@@ -470,32 +487,33 @@ mod tests {
             Geometry::Full8,
         ] {
             let pad = Pad::of(g);
+            let at = |s: u8| usize::from(pad.at(s));
             let dirs = if g.is_full() {
                 [dir::E, dir::S]
             } else {
                 [dir::SW, dir::SE]
             };
             let mut full = RowBytes::OUTSIDE;
-            pad.spread(Planes::<u128>::filled(0), &mut full);
+            pad.spread([Planes::<u128>::filled(0)], [&mut full]);
             let squares = full.0.iter().filter(|&&v| v == 0).count();
             assert_eq!(squares, g.squares());
-            let end = pad.at((g.squares() - 1) as u8) + 1;
+            let end = at((g.squares() - 1) as u8) + 1;
             assert!(HEAD >= pad.ahead[1].max(pad.third));
             assert!(end <= HEAD + LEN && HEAD + LEN + pad.ahead[1] <= WIDTH);
             for s in 0..g.squares() as u8 {
-                assert_eq!(full.0[pad.at(s)], 0);
+                assert_eq!(full.0[at(s)], 0);
                 for (d, ahead) in dirs.into_iter().zip(pad.ahead) {
                     let t = g.grid().step[d][s as usize];
                     if t == OFF {
-                        assert_eq!(full.0[pad.at(s) + ahead], OUTSIDE);
+                        assert_eq!(full.0[at(s) + ahead], OUTSIDE);
                     } else {
-                        assert_eq!(pad.at(t), pad.at(s) + ahead);
+                        assert_eq!(at(t), at(s) + ahead);
                     }
                     let t = g.grid().step[(d + 4) % 8][s as usize];
                     if t == OFF {
-                        assert_eq!(full.0[pad.at(s) - ahead], OUTSIDE);
+                        assert_eq!(full.0[at(s) - ahead], OUTSIDE);
                     } else {
-                        assert_eq!(pad.at(t), pad.at(s) - ahead);
+                        assert_eq!(at(t), at(s) - ahead);
                     }
                 }
             }
@@ -509,9 +527,9 @@ mod tests {
             let mut row = Planes::<u128>::filled(0);
             (0..g.squares() as u8).for_each(|s| row.change(s, value(s)));
             let mut bytes = RowBytes::OUTSIDE;
-            Pad::of(g).spread(row, &mut bytes);
+            Pad::of(g).spread([row], [&mut bytes]);
             let mut rows = RowBuffer::new();
-            rows.prepare::<u128>(2);
+            rows.prepare::<u128>();
             rows.set(0, Planes::<u128>::filled(1), false);
             rows.set(1, row, true);
             let narrow = Planes {
@@ -520,14 +538,14 @@ mod tests {
             };
             if g.squares() <= 64 {
                 rows = RowBuffer::new();
-                rows.prepare::<u64>(2);
+                rows.prepare::<u64>();
                 rows.set(0, Planes::<u64>::filled(1), false);
                 rows.set(1, narrow, true);
             }
             let kept = rows.kept(g.squares(), 2);
             let shift = plane_shift(g.squares());
             for s in 0..g.squares() as u8 {
-                assert_eq!(bytes.0[Pad::of(g).at(s)], value(s));
+                assert_eq!(bytes.0[usize::from(Pad::of(g).at(s))], value(s));
                 assert_eq!(row.get(s), value(s));
                 let offset = (1 << shift) | usize::from(s);
                 assert_eq!(kept_value(&kept, shift, offset), value(s));

@@ -113,7 +113,8 @@ impl Frame {
     ) {
         rows.prepare(self.layout.rows());
         let vector = self.layout.shape().vector;
-        let stored = |row: &Row<W>, side| row.squares & !(rule.captures)(&row.board, vector, side);
+        let stored =
+            |row: &Row<W>, side| row.squares & !(rule.captures)(&row.board(), vector, side);
         let known = |row: &Row<W>| stored(row, self.side.other());
         let mut code = CodeRows {
             pad: Pad::of(self.geometry),
@@ -204,7 +205,7 @@ impl SliceDecoder {
         for (number, out) in (1..).zip(symbols.chunks_exact_mut(width)) {
             let line = rows.own.line(number);
             for (s, out) in (0..to_u8(self.frame.geometry.squares())).zip(out) {
-                *out = key::symbol(self.coding, line.0[pad.at(s)]);
+                *out = key::symbol(self.coding, line.0[usize::from(pad.at(s))]);
             }
         }
         let kept = if self.coding == self.coding.wide() && self.coding != Coding::Rule {
@@ -293,9 +294,18 @@ impl<W: Bits, F: FnMut(u64, u16)> RowVisitor<W> for EachPosition<'_, W, F> {
     #[inline(always)]
     fn row(&mut self, row: &Row<W>) {
         let line = self.rows.line(row.place + 1);
-        for_each_index(self.index, self.vector, &row.board, row.squares, |s, i| {
-            (self.f)(i, key::symbol(self.coding, line.0[self.pad.at(s)]));
-        });
+        for_each_index(
+            self.index,
+            self.vector,
+            &row.board(),
+            row.squares,
+            |s, i| {
+                (self.f)(
+                    i,
+                    key::symbol(self.coding, line.0[usize::from(self.pad.at(s))]),
+                );
+            },
+        );
     }
 }
 

@@ -358,7 +358,7 @@ struct Cost {
 const MOST_ROWS: usize = 512;
 /// Most time that the chunk of a random position may take, by the estimate: of slices that stand
 /// alone, and of two of which one depends on the other.
-const MOST_NS: [f64; 2] = [55_000.0, 95_000.0];
+const MOST_NS: [f64; 2] = [27_500.0, 47_500.0];
 /// Estimated times, ns: a chunk, a row that exists, one of its squares, a decision.
 const CHUNK_NS: f64 = 500.0;
 const ROW_NS: f64 = 250.0;
@@ -378,16 +378,17 @@ struct Load<'a, 'b, W> {
 
 impl<W: Bits> RowVisitor<W> for Load<'_, '_, W> {
     fn row(&mut self, row: &Row<W>) {
-        let known = row.squares & !(self.source.rule.captures)(&row.board, self.vector, self.side);
+        let known =
+            row.squares & !(self.source.rule.captures)(&row.board(), self.vector, self.side);
         let pad = Pad::of(self.source.rules.geometry);
         let line = self.rows.line_mut(row.place + 1);
         for_each_index(
             &self.source.index,
             self.vector,
-            &row.board,
+            &row.board(),
             known,
             |s, i| {
-                line.0[pad.at(s)] = self.source.key(self.input, i);
+                line.0[usize::from(pad.at(s))] = self.source.key(self.input, i);
             },
         );
     }
@@ -419,10 +420,10 @@ impl<W: Bits, S: Sink> Port<W> for Writing<'_, '_, W, S> {
         for_each_index(
             &self.source.index,
             self.vector,
-            &row.board,
+            &row.board(),
             coded,
             |s, i| {
-                line.0[pad.at(s)] = self.source.key(self.input, i);
+                line.0[usize::from(pad.at(s))] = self.source.key(self.input, i);
             },
         );
     }

@@ -87,7 +87,7 @@ impl Hints {
     ) {
         let mut ranks = [0_u16; SQUARES];
         for s in known.squares() {
-            let k = other.0[pad.at(s)];
+            let k = other.0[usize::from(pad.at(s))];
             let more = |plies: i16| key::number(k).saturating_add_signed(plies).min(MOST);
             ranks[usize::from(s)] = match key::class(k) {
                 0 => DRAW,
@@ -113,7 +113,7 @@ impl Hints {
         }
         for (s, &rank) in (0..).zip(&best) {
             if rank != 0 {
-                let place = pad.at(s);
+                let place = usize::from(pad.at(s));
                 hinted[place] = 1;
                 line.0[place] = match rank {
                     DRAW => 0,

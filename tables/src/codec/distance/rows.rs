@@ -29,7 +29,7 @@ impl Line {
         let pad = Pad::of(geometry);
         let mut line = Self::NONE;
         for s in 0..to_u8(geometry.squares()) {
-            line.0[pad.at(s)] = key;
+            line.0[usize::from(pad.at(s))] = key;
         }
         line
     }
@@ -179,7 +179,7 @@ impl<W: Bits, P: Port<W>> RowVisitor<W> for CodeRows<'_, W, P> {
                 self.pad,
                 other.rows.line(row.place + 1),
                 (other.known)(row),
-                row.board.occupied(),
+                row.board().occupied(),
                 &mut expected.line,
                 &mut expected.hinted,
             );
@@ -190,7 +190,9 @@ impl<W: Bits, P: Port<W>> RowVisitor<W> for CodeRows<'_, W, P> {
         if !P::READS {
             self.port.fetch(row, coded, &mut now);
             let as_expected = |i: usize| now.0[i] == expected.line.0[i];
-            same = coded.squares().all(|s| as_expected(self.pad.at(s)));
+            same = coded
+                .squares()
+                .all(|s| as_expected(usize::from(self.pad.at(s))));
         }
         let context = u16::from(row.fast != NO_ROW)
             | u16::from(row.second != NO_ROW) << 1
@@ -322,7 +324,7 @@ impl Squares<'_> {
         // Squares that are not decoded yet must not be looked at.
         *now = self.expected.line.clone();
         for s in coded.squares() {
-            let i = self.pad.at(s);
+            let i = usize::from(self.pad.at(s));
             let e = &self.expected.line.0;
             let wanted = wanted.0[i];
             let expected = key::class(e[i]);
@@ -355,7 +357,7 @@ impl Squares<'_> {
     #[inline(always)]
     fn class_contexts(&self, s: u8, now: &Line) -> [u16; CLASS_TABLES] {
         let [a, b] = self.pad.ahead;
-        let i = self.pad.at(s);
+        let i = usize::from(self.pad.at(s));
         let e = &self.expected.line.0;
         let class = |k: u16| (k >> 13, 2);
         // Whether a square was other than expected: in its number, in its class.
@@ -438,7 +440,7 @@ impl Squares<'_> {
     #[inline(always)]
     fn number_contexts(&self, s: u8, like: u16, now: &Line) -> [u16; NUMBER_TABLES] {
         let [a, b] = self.pad.ahead;
-        let i = self.pad.at(s);
+        let i = usize::from(self.pad.at(s));
         let e = &self.expected.line.0;
         // How a key compares with the one expected: 0 if it is of another class.
         let compared = |k: u16| {
