@@ -127,7 +127,15 @@ fn linked() -> (Material, [DtwArray; 2]) {
     let black = DtwArray {
         codes: black.collect(),
     };
-    (material, [DtwArray { codes: white }, black])
+    (
+        material,
+        [
+            DtwArray {
+                codes: white.into(),
+            },
+            black,
+        ],
+    )
 }
 
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {

@@ -2,8 +2,9 @@
 //!
 //! [`build`] solves what is not there yet, in order, and writes each material while the next one
 //! is being solved. A table is there or it is not: files get their names when they are complete
-//! and on disk, so that a killed build goes on where it was. The bytes of the files depend on
-//! nothing but the rules and the versions of program and format.
+//! and on disk, so that a killed build goes on where it was. What does not fit into memory goes
+//! through work files ([`crate::spill`]). The bytes of the tables depend on nothing but the rules and
+//! the versions of program and format.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek, Write};
@@ -20,6 +21,7 @@ use dambase_tables::{
 use rayon::prelude::*;
 
 use crate::plan::{Plan, children};
+use crate::spill::{Placement, Spill};
 use crate::verify::{self, LOCK_NAME, Listing, OtherKind, prove_in};
 use crate::{Control, Error, Solved, Store, kingrun, scalar, setwise};
 
@@ -42,7 +44,7 @@ pub struct Options {
     pub threads: usize,
     /// Bytes of memory that may be taken.
     pub memory: u64,
-    /// Bytes that may be written, if that is known.
+    /// Bytes that may be written, tables and work files together, if that is known.
     pub disk: Option<u64>,
     /// Which solver is used.
     pub solver: Solver,
@@ -55,7 +57,7 @@ pub struct Options {
 /// Something that a user may want to know.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// An unfinished table of an earlier build was removed.
+    /// An unfinished table or a work file of an earlier build was removed.
     Removed {
         /// The file.
         path: PathBuf,
@@ -70,6 +72,17 @@ pub enum Event {
         positions: u64,
         /// What [`Control::positions`] will count up to.
         work: u64,
+    },
+    /// Not everything fits into memory.
+    Spilling {
+        /// Where the work files are.
+        dir: PathBuf,
+        /// The most bytes of them that there will be at a time. An estimate.
+        bytes: u64,
+        /// Of so many materials.
+        materials: usize,
+        /// Bytes of memory that may be taken.
+        memory: u64,
     },
     /// A table that is there is read, because others are built from it.
     Reading {
@@ -109,16 +122,18 @@ pub struct Summary {
     pub positions: u64,
     /// Bytes of all files of the plan.
     pub bytes: u64,
+    /// The most bytes of work files that there have been at a time.
+    pub work_files: u64,
 }
 
 /// Builds what is missing of a plan.
 ///
 /// # Errors
-/// Before anything is written: [`Error::Memory`], [`Error::Disk`], [`Error::NotADirectory`],
+/// Before anything is written: [`Error::LeastMemory`], [`Error::Disk`], [`Error::NotADirectory`],
 /// [`Error::Io`], [`Error::Locked`]; [`Error::Unusable`] names a table that is there and cannot
 /// be used, [`Error::OtherRun`] one that was built with the king run if the plan leaves it out, or
-/// without it. Later: [`Error::Interrupted`] if `control` says so, [`Error::Table`] if a table cannot
-/// be written; what is complete stays.
+/// without it. Later: [`Error::Interrupted`] if `control` says so, [`Error::Table`] if a table or a
+/// work file cannot be written; what is complete stays.
 pub fn build(
     plan: &Plan,
     options: &Options,
@@ -206,29 +221,59 @@ fn check_resources(
     absent: impl Fn(Material) -> bool,
 ) -> Result<(), Error> {
     let absent: Vec<_> = plan.steps.iter().map(|s| absent(s.material)).collect();
-    let needed = plan.memory_for(&absent);
+    let spill = plan.spill(&absent, options.memory);
+    check_spill(&spill, tables_bytes(plan, &absent), options)
+}
+
+/// Bytes of the tables marked `absent`. An estimate.
+fn tables_bytes(plan: &Plan, absent: &[bool]) -> u64 {
+    let steps = plan.steps.iter().zip(absent);
+    let absent = steps.filter(|(_, absent)| **absent);
+    absent.fold(0, |sum: u64, (s, _)| sum.saturating_add(s.disk_bytes))
+}
+
+/// Refuses what fits neither into memory nor, with so many bytes of tables, on the disk.
+pub(crate) fn check_spill(spill: &Spill, tables: u64, options: &Options) -> Result<(), Error> {
+    let needed = spill.memory_bytes();
     if needed > options.memory {
-        return Err(Error::Memory {
+        return Err(Error::LeastMemory {
             needed,
             available: options.memory,
         });
     }
-    let disk = plan
-        .steps
-        .iter()
-        .zip(&absent)
-        .filter(|(_, absent)| **absent);
-    let needed = disk.fold(0, |sum: u64, (s, _)| sum.saturating_add(s.disk_bytes));
+    let work_files = spill.file_bytes();
+    let needed = tables.saturating_add(work_files);
     if let Some(available) = options.disk
         && needed > available
     {
         return Err(Error::Disk {
             path: options.dir.clone(),
             needed,
+            work_files,
             available,
         });
     }
     Ok(())
+}
+
+/// Says what goes through work files, if anything does, and gives the places.
+pub(crate) fn place(
+    spill: &Spill,
+    plan: &Plan,
+    options: &Options,
+    watch: &(dyn Fn(Event) + Sync),
+) -> Arc<Placement> {
+    let dir = options.dir.join(plan.variant.name());
+    let bytes = spill.file_bytes();
+    if bytes > 0 {
+        watch(Event::Spilling {
+            dir: dir.clone(),
+            bytes,
+            materials: spill.materials(),
+            memory: options.memory,
+        });
+    }
+    Arc::new(spill.placement(plan, dir))
 }
 
 /// Keeps other builders out for as long as the file is open. The system drops the lock when the
@@ -348,11 +393,35 @@ struct Job {
     verified: bool,
     on_unverified: bool,
     solving: Duration,
+    held: Held,
 }
 
-/// What became of a job: its bytes of memory are free again.
+/// Bytes of values.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    memory: u64,
+    /// In work files.
+    files: u64,
+}
+
+impl Held {
+    fn of(bytes: u64, in_file: bool) -> Self {
+        let (memory, files) = if in_file { (0, bytes) } else { (bytes, 0) };
+        Self { memory, files }
+    }
+    fn add(&mut self, other: Self) {
+        self.memory += other.memory;
+        self.files += other.files;
+    }
+    fn take(&mut self, other: Self) {
+        self.memory -= other.memory;
+        self.files -= other.files;
+    }
+}
+
+/// What became of a job: what it held is free again.
 struct Done {
-    bytes: u64,
+    held: Held,
     files: u64,
     result: Result<(), Error>,
 }
@@ -374,6 +443,7 @@ impl Builder<'_> {
             reused: steps.len() - missing,
             positions,
             bytes: self.there.iter().flatten().map(|h| h.file_bytes).sum(),
+            work_files: 0,
         };
         (self.watch)(Event::Ready {
             reused: summary.reused,
@@ -381,12 +451,15 @@ impl Builder<'_> {
             positions,
             work: positions * passes,
         });
+        let spill = self.plan.spill(&absent, self.options.memory);
+        let placement = place(&spill, self.plan, self.options, self.watch);
         let (jobs, todo) = sync_channel::<Job>(1);
         let (report, done) = sync_channel::<Done>(4);
         std::thread::scope(|scope| {
             scope.spawn(move || self.write_all(&todo, &report));
-            let written = self.solve_all(&absent, jobs, &done)?;
+            let written = self.solve_all(&absent, (&spill, &placement), jobs, &done)?;
             summary.bytes += written;
+            summary.work_files = placement.most_bytes();
             Ok(summary)
         })
     }
@@ -395,6 +468,7 @@ impl Builder<'_> {
     fn solve_all(
         &self,
         absent: &[bool],
+        (spill, placement): (&Spill, &Arc<Placement>),
         jobs: SyncSender<Job>,
         done: &Receiver<Done>,
     ) -> Result<u64, Error> {
@@ -406,8 +480,10 @@ impl Builder<'_> {
         } else {
             Store::new()
         };
-        // What the set-wise solver may keep between materials.
-        store.planes().set_budget(self.options.memory / 8);
+        store.place(Arc::clone(placement));
+        // What the disk has for work files, tables apart.
+        let tables = tables_bytes(self.plan, absent);
+        let disk = self.options.disk.unwrap_or(u64::MAX).saturating_sub(tables);
         let mut waiting = Waiting::default();
         let mut unverified = std::collections::BTreeSet::new();
         for (i, step) in steps.iter().enumerate() {
@@ -420,14 +496,20 @@ impl Builder<'_> {
                 continue;
             }
             self.control.check()?;
+            // What the set-wise solver may keep between materials: of what is left.
+            let memory = self.options.memory;
+            let left = memory.saturating_sub(spill.memory[i]);
+            store.planes().set_budget(left.min(memory / 8));
             let on_unverified = children(self.plan.variant, material)
                 .iter()
                 .any(|c| unverified.contains(c));
             if absent[i] {
-                // The memory of what is still being written must be there too.
-                while waiting.bytes > 0
-                    && step.memory_bytes.saturating_add(waiting.bytes) > self.options.memory
-                {
+                // There must be room for what is still being written, too.
+                let fits = |held: &Held| {
+                    spill.memory[i].saturating_add(held.memory) <= memory
+                        && spill.files[i].saturating_add(held.files) <= disk
+                };
+                while waiting.jobs > 0 && !fits(&waiting.held) {
                     waiting.wait(done)?;
                 }
                 (self.watch)(Event::Solving {
@@ -441,6 +523,7 @@ impl Builder<'_> {
                 if self.options.verify {
                     self.pool.install(|| self.prove(material, &store))?;
                 }
+                let held = Held::of(step.value_bytes, spill.values[i]);
                 let there: Vec<_> = self.there[i].iter().map(|h| h.metric).collect();
                 let metrics = self.plan.metrics.iter().copied();
                 let job = Job {
@@ -450,8 +533,9 @@ impl Builder<'_> {
                     verified: self.options.verify,
                     on_unverified,
                     solving: start.elapsed(),
+                    held,
                 };
-                waiting.bytes += step.value_bytes;
+                waiting.held.add(held);
                 waiting.jobs += 1;
                 if jobs.send(job).is_err() {
                     // The writer has stopped and says why.
@@ -520,11 +604,13 @@ impl Builder<'_> {
             .as_ref()
             .or(distances.as_ref())
             .expect("a plan has metrics");
-        let wld: Result<Vec<WldArray>, _> = sides.par_iter().map(|&s| any.read_wld(s)).collect();
+        let to = store.placement().values(material);
+        let wld: Result<Vec<WldArray>, _> =
+            sides.par_iter().map(|&s| any.read_wld_in(s, to)).collect();
         let dtw = match &distances {
             Some(t) => {
                 let dtw: Result<Vec<DtwArray>, _> =
-                    sides.par_iter().map(|&s| t.read_dtw(s)).collect();
+                    sides.par_iter().map(|&s| t.read_dtw_in(s, to)).collect();
                 Some(dtw?)
             }
             None => None,
@@ -548,7 +634,7 @@ impl Builder<'_> {
             let start = Instant::now();
             let material = job.solved.material;
             let written = self.pool.install(|| self.write(&job));
-            let bytes = self.plan.value_bytes(material);
+            let held = job.held;
             drop(job.solved);
             let done = match written {
                 Ok(headers) => {
@@ -561,13 +647,13 @@ impl Builder<'_> {
                         writing: start.elapsed(),
                     });
                     Done {
-                        bytes,
+                        held,
                         files,
                         result: Ok(()),
                     }
                 }
                 Err(e) => Done {
-                    bytes,
+                    held,
                     files: 0,
                     result: Err(e),
                 },
@@ -622,8 +708,8 @@ impl Builder<'_> {
 #[derive(Default)]
 struct Waiting {
     jobs: usize,
-    /// Bytes of their values in memory.
-    bytes: u64,
+    /// Their values.
+    held: Held,
     /// Bytes written so far.
     files: u64,
 }
@@ -644,7 +730,7 @@ impl Waiting {
             Err(_) => {
                 // The writer is gone without a word, which only a panic can do.
                 self.jobs = 0;
-                self.bytes = 0;
+                self.held = Held::default();
                 Err(Error::Interrupted)
             }
         }
@@ -652,7 +738,7 @@ impl Waiting {
 
     fn note(&mut self, d: Done) -> Result<(), Error> {
         self.jobs -= 1;
-        self.bytes -= d.bytes;
+        self.held.take(d.held);
         self.files += d.files;
         d.result
     }

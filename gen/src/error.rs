@@ -89,15 +89,29 @@ pub enum Error {
         /// Bytes that may be taken.
         available: u64,
     },
+    /// More memory is needed than there is, though everything that can goes through work files.
+    #[error(
+        "{} of memory are needed beside work files, {} may be taken",
+        size(*needed), size(*available)
+    )]
+    LeastMemory {
+        /// Bytes needed, an estimate.
+        needed: u64,
+        /// Bytes that may be taken.
+        available: u64,
+    },
     /// More disk is needed than there is.
     #[error(
-        "{} of disk are needed, {} are free in {}", size(*needed), size(*available), path.display()
+        "{} of disk are needed{}, {} are free in {}",
+        size(*needed), of_work_files(*work_files), size(*available), path.display()
     )]
     Disk {
         /// The directory.
         path: PathBuf,
         /// Bytes needed, an estimate.
         needed: u64,
+        /// Those of them that are for work files.
+        work_files: u64,
         /// Bytes free.
         available: u64,
     },
@@ -157,6 +171,13 @@ pub enum Error {
     /// The threads to work with cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(String),
+}
+
+fn of_work_files(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        _ => format!(" ({} of them for work files)", size(bytes)),
+    }
 }
 
 fn process(by: Option<u32>) -> String {

@@ -12,6 +12,7 @@
 //! - [`Control`]: progress, and the wish to stop.
 //! - [`plan`], [`build`], [`verify`]: what is solved in which order, the tables of a directory,
 //!   and their proof.
+//! - [`spill`]: what of a build goes through work files.
 //! - [`archive`]: tables with one side to move for keeping and sending, and back.
 #![deny(unsafe_code)]
 
@@ -25,6 +26,7 @@ mod parallel;
 pub mod plan;
 pub mod scalar;
 pub mod setwise;
+pub mod spill;
 pub mod stats;
 pub mod store;
 pub mod verify;

@@ -79,6 +79,8 @@ pub struct Step {
     pub value_bytes: u64,
     /// Bytes that the solver takes beside values. An estimate.
     pub work_bytes: u64,
+    /// Those of them that could be in work files: word planes, or scores of positions with king runs.
+    pub plane_bytes: u64,
     /// Bytes of memory while it is solved: its values, those of smaller materials that are still
     /// needed, and what the solver takes. An estimate.
     pub memory_bytes: u64,
@@ -86,6 +88,15 @@ pub struct Step {
     pub disk_bytes: u64,
     /// What solving and writing it takes of one processor core, in nanoseconds. An estimate.
     pub nanoseconds: u64,
+}
+
+impl Step {
+    /// Bytes of its values under the draw limits in memory: a byte for each, and half a byte for
+    /// what the set-wise solver looks up of it.
+    #[must_use]
+    pub const fn value_bytes_under_limits(&self) -> u64 {
+        self.positions.saturating_mul(3) / 2
+    }
 }
 
 /// The materials to build, in order, and what that takes.
@@ -176,16 +187,18 @@ impl Plan {
                 .positions()
                 .checked_mul(slices)
                 .ok_or(TooLarge(material))?;
+            let (units, planes) = if king_run {
+                run_work_bytes(&index, positions)
+            } else {
+                work_bytes(variant, index.boards(), positions, effort)
+            };
             steps.push(Step {
                 material,
                 slice_positions: index.positions(),
                 positions,
                 value_bytes: value_bytes(positions, effort.distances),
-                work_bytes: if king_run {
-                    run_work_bytes(&index, positions)
-                } else {
-                    work_bytes(variant, index.boards(), positions, effort)
-                },
+                work_bytes: units.saturating_add(planes),
+                plane_bytes: planes,
                 memory_bytes: 0,
                 disk_bytes: metrics.iter().fold(0, |n: u64, &m| {
                     n.saturating_add(disk_bytes(variant, positions, slices, m))
@@ -292,21 +305,24 @@ impl Plan {
                 0
             }
         };
-        let distances = self.metrics.iter().any(|&m| m != Metric::Wld);
-        self.profile(needed, distances, &|i| self.steps[i].value_bytes, &work)
+        let base = self.base_bytes(self.has_distances());
+        self.profile(needed, base, &|i| self.steps[i].value_bytes, &work)
+    }
+
+    /// Bytes that the program takes all the time; `distances` tells what is written.
+    pub(crate) fn base_bytes(&self, distances: bool) -> u64 {
+        BASE_BYTES + WRITER_BYTES[usize::from(distances)] * self.threads as u64
     }
 
     /// Bytes of memory at each step if what `kept` says of those marked `needed` stays as long as
-    /// something rests on it, and each takes what `work` says besides. `distances` tells what is
-    /// written.
+    /// something rests on it, and each takes what `work` says besides, and all of them `base`.
     fn profile(
         &self,
         needed: &[bool],
-        distances: bool,
+        base: u64,
         kept: &dyn Fn(usize) -> u64,
         work: &dyn Fn(usize) -> u64,
     ) -> Vec<u64> {
-        let base = BASE_BYTES + WRITER_BYTES[usize::from(distances)] * self.threads as u64;
         let last = self.last_uses(needed);
         let mut freed: Vec<u64> = vec![0; self.steps.len()];
         let mut now: u64 = 0;
@@ -324,13 +340,6 @@ impl Plan {
         profile
     }
 
-    /// The most memory that it takes to solve those marked `absent`, in bytes. An estimate.
-    #[must_use]
-    pub fn memory_for(&self, absent: &[bool]) -> u64 {
-        let profile = self.memory_profile(&self.needed(absent), absent);
-        profile.into_iter().max().unwrap_or(0)
-    }
-
     /// The most memory that it takes to go through all values, each material being there as long
     /// as something rests on it, in bytes.
     #[must_use]
@@ -341,33 +350,35 @@ impl Plan {
     }
 
     /// Bytes of memory at each step under the draw limits, those marked `needed` being solved or
-    /// read: a byte for each value that is kept and half a byte for what the set-wise solver looks up
-    /// of it, and what the solver takes. An estimate.
+    /// read, and what the solver takes. An estimate.
     #[must_use]
     pub fn profile_under_limits(&self, limits: &LimitSet, needed: &[bool]) -> Vec<u64> {
-        let work = |i: usize| {
-            let s = &self.steps[i];
-            let Material { kings, men } = s.material;
-            // Where pairs of plies count: the number of its list for each position, the plies beside
-            // that do alone (one for each number of plies on the diagonal), and the symbols.
-            let each = match (
-                limits.has_pairs(kings, men),
-                limits.diagonal_of(kings, men).is_some(),
-            ) {
-                (false, _) => 4,
-                (true, false) => 4 + 14,
-                (true, true) => 4 + 36,
-            };
-            // The set-wise solver keeps planes with and without limits.
-            let solver = if is_set_wise(limits, s.material) {
-                s.work_bytes.saturating_mul(2)
-            } else {
-                s.work_bytes
-            };
-            solver.saturating_add(s.slice_positions.saturating_mul(each))
+        let work = |i: usize| self.work_under_limits(limits, i);
+        let kept = |i: usize| self.steps[i].value_bytes_under_limits();
+        self.profile(needed, self.base_bytes(true), &kept, &work)
+    }
+
+    /// Bytes that the solver under the draw limits takes beside values at a step. An estimate.
+    pub(crate) fn work_under_limits(&self, limits: &LimitSet, step: usize) -> u64 {
+        let s = &self.steps[step];
+        let Material { kings, men } = s.material;
+        // Where pairs of plies count: the number of its list for each position, the plies beside
+        // that do alone (one for each number of plies on the diagonal), and the symbols.
+        let each = match (
+            limits.has_pairs(kings, men),
+            limits.diagonal_of(kings, men).is_some(),
+        ) {
+            (false, _) => 4,
+            (true, false) => 4 + 14,
+            (true, true) => 4 + 36,
         };
-        let kept = |i: usize| self.steps[i].positions.saturating_mul(3) / 2;
-        self.profile(needed, true, &kept, &work)
+        // The set-wise solver keeps planes with and without limits.
+        let solver = if is_set_wise(limits, s.material) {
+            s.work_bytes.saturating_mul(2)
+        } else {
+            s.work_bytes
+        };
+        solver.saturating_add(s.slice_positions.saturating_mul(each))
     }
 
     /// Bytes of the values of a material of the plan in memory, 0 for others.
@@ -460,8 +471,8 @@ const BASE_BYTES: u64 = 16 << 20;
 /// with them. As measured.
 const WRITER_BYTES: [u64; 2] = [10 << 20, 40 << 20];
 
-/// What the solver with the king run takes beside values, in bytes.
-fn run_work_bytes(index: &RunIndex<u128>, positions: u64) -> u64 {
+/// What the solver with the king run takes beside values, in bytes: for units, and for scores.
+fn run_work_bytes(index: &RunIndex<u128>, positions: u64) -> (u64, u64) {
     let unit = index
         .boards()
         .king_space()
@@ -471,11 +482,11 @@ fn run_work_bytes(index: &RunIndex<u128>, positions: u64) -> u64 {
         .positions()
         .min(unit.max(crate::kingrun::POSITIONS_AT_A_TIME));
     let finished = positions.saturating_mul(2);
-    finished.saturating_add(at_work.saturating_mul(8))
+    (at_work.saturating_mul(8), finished)
 }
 
-/// What the solver takes beside values, in bytes.
-fn work_bytes(variant: Variant, index: &Index<u128>, positions: u64, effort: Effort) -> u64 {
+/// What the solver takes beside values, in bytes: for units, and for planes.
+fn work_bytes(variant: Variant, index: &Index<u128>, positions: u64, effort: Effort) -> (u64, u64) {
     let material = index.material();
     let units = index.men_placements().min(effort.threads as u64);
     let per_position = if effort.distances { 20 } else { 8 };
@@ -493,7 +504,7 @@ fn work_bytes(variant: Variant, index: &Index<u128>, positions: u64, effort: Eff
         }
     }
     let planes = planes.saturating_mul(if effort.distances { 5 } else { 1 });
-    units.saturating_add(planes)
+    (units, planes)
 }
 
 /// One slice, `mover` having just moved, as two planes of words, a bit for each square of one

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dambase_tables::{DtwArray, Material, WldArray};
 
 use crate::setwise::PlaneCache;
+use crate::spill::Placement;
 
 /// The values of a canonical material, one array per side in the order of [`Material::sides`],
 /// true values everywhere, captures included.
@@ -25,6 +26,7 @@ pub struct Store {
     tables: HashMap<Material, Arc<Solved>>,
     king_run: bool,
     planes: PlaneCache,
+    placement: Arc<Placement>,
 }
 
 impl Store {
@@ -40,6 +42,16 @@ impl Store {
             king_run: true,
             ..Self::default()
         }
+    }
+    /// Sets where the arrays of materials are that are solved or read from now on; in memory unless
+    /// this is asked for.
+    pub fn place(&mut self, placement: Arc<Placement>) {
+        self.placement = placement;
+    }
+    /// Where the arrays of materials are.
+    #[must_use]
+    pub fn placement(&self) -> &Placement {
+        &self.placement
     }
     /// Whether positions have king runs.
     #[must_use]

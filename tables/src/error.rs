@@ -158,6 +158,18 @@ pub enum Error {
     /// The material cannot be numbered.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+    /// A work file cannot be made.
+    #[error(
+        "cannot take {bytes} bytes for a work file in {}; free some space there", dir.display()
+    )]
+    WorkFile {
+        /// The directory.
+        dir: PathBuf,
+        /// Bytes asked for.
+        bytes: u64,
+        /// The reason.
+        source: io::Error,
+    },
     /// A slice does not fit into memory.
     #[error("not enough memory for {bytes} bytes of values of {}", path.display())]
     OutOfMemory {

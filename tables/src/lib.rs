@@ -4,6 +4,7 @@
 //! - [`Index`]: the dense numbering of the positions of a material.
 //! - [`RunIndex`]: the same with the Frisian king run in the position.
 //! - [`Wld`], [`Dtw`], [`Value`]: what is known of a position, and arrays of it.
+//! - [`LargeArray`]: where such arrays are, in memory or in work files ([`Backing`]).
 //! - [`write_wld`], [`write_dtw`], [`write_dtz`], [`Table`]: files of values, laid out as docs/format.md says.
 #![deny(unsafe_code)]
 // Counts of positions do not fit in 32 bits: every cast to a narrower type says why it may be one.
@@ -17,6 +18,7 @@
     )
 )]
 
+pub mod backing;
 pub mod format;
 pub mod index;
 pub mod kingrun;
@@ -35,6 +37,7 @@ mod output;
 mod reader;
 mod writer;
 
+pub use backing::{Backing, LargeArray};
 pub use error::Error;
 pub use format::header::{Codec, Header, Longest, NoRuns, Section, SliceHeader, SliceStats};
 pub use format::{Metric, table_path};

@@ -12,6 +12,7 @@ use dambase_rules::{Side, Variant};
 use xxhash_rust::xxh3::xxh3_64;
 use zstd::zstd_safe::DDict;
 
+use crate::backing::{Backing, Element, LargeArray};
 use crate::codec::context::{self, SliceDecoder};
 use crate::codec::distance;
 use crate::codec::{self, Coding, Packing};
@@ -638,30 +639,44 @@ impl Table {
     /// # Errors
     /// As [`Self::decode`]; [`Error::OutOfMemory`].
     pub fn read_wld(&self, side: Side) -> Result<WldArray> {
+        self.read_wld_in(side, &Backing::memory())
+    }
+
+    /// [`Self::read_wld`] into memory or a work file.
+    ///
+    /// # Errors
+    /// As [`Self::read_wld`]; [`Error::WorkFile`].
+    pub fn read_wld_in(&self, side: Side, backing: &Backing) -> Result<WldArray> {
         let slice = self.slice(side)?;
         match slice.codec {
-            Codec::Context => return self.read_chunks(slice),
+            Codec::Context => return self.read_chunks(slice, backing),
             Codec::Distance => {
-                let mut out = self.no_values(slice)?;
+                let mut out = self.no_values(slice, backing)?;
                 let mut put = |i, symbol| out.set(i, slice.coding.wld(symbol));
                 self.each_distance(slice, &mut put)?;
                 return Ok(out);
             }
             _ => {}
         }
-        let mut packed = self.room::<u8>(slice.stats.positions.div_ceil(4))?;
-        self.blocks(slice, |block| match &block.data {
-            Data::Packed(bytes) if block.coding == Coding::Wld => packed.extend_from_slice(bytes),
-            Data::All(symbol) => {
-                let byte = block.coding.wld(*symbol) as u8 * 0x55;
-                let n = (block.positions as usize).div_ceil(4);
-                packed.extend(std::iter::repeat_n(byte, n));
-            }
-            Data::Packed(_) | Data::Rows(_) | Data::Distances(_) => {
-                for first in (0..block.positions).step_by(4) {
-                    let n = (block.positions - first).min(4);
-                    let byte = (0..n).fold(0, |b, k| b | (block.wld(first + k) as u8) << (2 * k));
-                    packed.push(byte);
+        let mut packed = self.array::<u8>(slice.stats.positions.div_ceil(4), backing)?;
+        self.blocks(slice, |block, at| {
+            // Every block but the last has whole bytes.
+            let out = &mut packed[at / 4..];
+            match &block.data {
+                Data::Packed(bytes) if block.coding == Coding::Wld => {
+                    out.iter_mut().zip(&bytes[..]).for_each(|(to, &b)| *to = b);
+                }
+                Data::All(symbol) => {
+                    let byte = block.coding.wld(*symbol) as u8 * 0x55;
+                    let n = (block.positions as usize).div_ceil(4);
+                    out.iter_mut().take(n).for_each(|to| *to = byte);
+                }
+                Data::Packed(_) | Data::Rows(_) | Data::Distances(_) => {
+                    for (first, byte) in (0..block.positions).step_by(4).zip(out) {
+                        let n = (block.positions - first).min(4);
+                        let value = |k| (block.wld(first + k) as u8) << (2 * k);
+                        *byte = (0..n).fold(0, |b, k| b | value(k));
+                    }
                 }
             }
         })?;
@@ -682,20 +697,29 @@ impl Table {
     /// As [`Self::decode`]; [`Error::NotStored`] if the table has no distances;
     /// [`Error::OutOfMemory`].
     pub fn read_dtw(&self, side: Side) -> Result<DtwArray> {
+        self.read_dtw_in(side, &Backing::memory())
+    }
+
+    /// [`Self::read_dtw`] into memory or a work file.
+    ///
+    /// # Errors
+    /// As [`Self::read_dtw`]; [`Error::WorkFile`].
+    pub fn read_dtw_in(&self, side: Side, backing: &Backing) -> Result<DtwArray> {
         let slice = self.slice(side)?;
         if self.header.metric != Metric::Dtw {
             return Err(self.not_stored("distances"));
         }
-        let mut codes = self.room::<u16>(slice.stats.positions)?;
+        let mut codes = self.array::<u16>(slice.stats.positions, backing)?;
         if slice.codec == Codec::Distance {
-            codes.resize(to_usize(slice.stats.positions), 0);
             self.each_distance(slice, &mut |i, symbol| {
                 codes[to_usize(i)] = code(slice.coding, symbol);
             })?;
             return Ok(DtwArray { codes });
         }
-        self.blocks(slice, |block| {
-            codes.extend((0..block.positions).map(|i| code(block.coding, block.symbol(i))));
+        self.blocks(slice, |block, at| {
+            for (i, to) in (0..block.positions).zip(&mut codes[at..]) {
+                *to = code(block.coding, block.symbol(i));
+            }
         })?;
         Ok(DtwArray { codes })
     }
@@ -707,28 +731,38 @@ impl Table {
     /// As [`Self::decode`]; [`Error::NotStored`] if the table is of another metric;
     /// [`Error::OutOfMemory`].
     pub fn read_dtz(&self, side: Side) -> Result<DtzArray> {
+        self.read_dtz_in(side, &Backing::memory())
+    }
+
+    /// [`Self::read_dtz`] into memory or a work file.
+    ///
+    /// # Errors
+    /// As [`Self::read_dtz`]; [`Error::WorkFile`].
+    pub fn read_dtz_in(&self, side: Side, backing: &Backing) -> Result<DtzArray> {
         let slice = self.slice(side)?;
         if self.header.metric != Metric::Dtz {
             return Err(self.not_stored("values under the draw limits"));
         }
-        let mut codes = self.room::<u8>(slice.stats.positions)?;
+        let mut codes = self.array::<u8>(slice.stats.positions, backing)?;
         if slice.codec == Codec::Distance {
-            codes.resize(to_usize(slice.stats.positions), 0);
             self.each_distance(slice, &mut |i, symbol| {
                 codes[to_usize(i)] = codec::byte(symbol)
             })?;
             return Ok(DtzArray { codes });
         }
-        self.blocks(slice, |block| {
-            codes.extend((0..block.positions).map(|i| match block.coding {
-                Coding::Needs => block.rule(i).code(),
-                _ => codec::byte(block.symbol(i)),
-            }));
+        self.blocks(slice, |block, at| {
+            for (i, to) in (0..block.positions).zip(&mut codes[at..]) {
+                *to = match block.coding {
+                    Coding::Needs => block.rule(i).code(),
+                    _ => codec::byte(block.symbol(i)),
+                };
+            }
         })?;
         Ok(DtzArray { codes })
     }
 
-    fn blocks(&self, slice: &SliceHeader, mut f: impl FnMut(&DecodedBlock)) -> Result<()> {
+    /// Calls `f` with every block and the index of its first position.
+    fn blocks(&self, slice: &SliceHeader, mut f: impl FnMut(&DecodedBlock, usize)) -> Result<()> {
         let mut scratch = Scratch::new();
         let n = u64::from(block_positions(slice));
         for block in 0..slice.stats.positions.div_ceil(n) {
@@ -736,9 +770,18 @@ impl Table {
                 side: slice.side,
                 block,
             };
-            f(&self.decode(id, &mut scratch)?);
+            f(&self.decode(id, &mut scratch)?, to_usize(block * n));
         }
         Ok(())
+    }
+
+    /// Zeros in memory or in a work file.
+    fn array<T: Element>(&self, n: u64, backing: &Backing) -> Result<LargeArray<T>> {
+        if backing.is_memory() {
+            // A forged header can ask for more than there is.
+            drop(self.room::<T>(n)?);
+        }
+        LargeArray::zeroed(backing, n)
     }
 
     fn room<T>(&self, n: u64) -> Result<Vec<T>> {

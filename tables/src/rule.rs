@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::backing::LargeArray;
 use crate::narrow::{to_u8, to_usize};
 use crate::value::Wld;
 
@@ -150,7 +151,7 @@ impl fmt::Display for RuleValue {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DtzArray {
     /// One code a position.
-    pub codes: Vec<u8>,
+    pub codes: LargeArray<u8>,
 }
 
 impl DtzArray {

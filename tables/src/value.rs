@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::backing::{Backing, LargeArray};
+use crate::error::Error;
 use crate::narrow::to_usize;
 
 /// Win, loss or draw **for the side to move**; endless play is a draw. The numbers are those of
@@ -129,7 +131,7 @@ impl Value {
 /// The values of one slice in index order, four to a byte, the first in the lowest bits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WldArray {
-    bytes: Vec<u8>,
+    bytes: LargeArray<u8>,
     len: u64,
 }
 
@@ -137,16 +139,21 @@ impl WldArray {
     /// `len` draws.
     #[must_use]
     pub fn new(len: u64) -> Self {
-        let bytes = usize::try_from(len.div_ceil(4)).expect("slice larger than the address space");
-        Self {
-            bytes: vec![0; bytes],
-            len,
-        }
+        Self::new_in(&Backing::memory(), len).expect("memory has no other errors")
+    }
+    /// `len` draws.
+    ///
+    /// # Errors
+    /// As [`LargeArray::zeroed`].
+    pub fn new_in(backing: &Backing, len: u64) -> Result<Self, Error> {
+        let bytes = LargeArray::zeroed(backing, len.div_ceil(4))?;
+        Ok(Self { bytes, len })
     }
     /// The array over packed bytes, which must be just as many as `len` values need and must not
     /// hold the number 3.
     #[must_use]
-    pub fn from_packed(bytes: Vec<u8>, len: u64) -> Option<Self> {
+    pub fn from_packed(bytes: impl Into<LargeArray<u8>>, len: u64) -> Option<Self> {
+        let bytes = bytes.into();
         let fits = bytes.len() as u64 == len.div_ceil(4);
         let valid = bytes.iter().all(|b| b & (b >> 1) & 0x55 == 0);
         (fits && valid).then_some(Self { bytes, len })
@@ -205,7 +212,7 @@ impl WldArray {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DtwArray {
     /// One code a position.
-    pub codes: Vec<u16>,
+    pub codes: LargeArray<u16>,
 }
 
 impl DtwArray {

@@ -203,10 +203,10 @@ impl WithRuleset for Everything {
             }
             let wld = table.read_wld(side).unwrap();
             let whole: Vec<u16> = if self.metric == Metric::Dtw {
-                table.read_dtw(side).unwrap().codes
+                table.read_dtw(side).unwrap().codes.to_vec()
             } else {
                 let codes = table.read_dtz(side).unwrap().codes;
-                codes.into_iter().map(u16::from).collect()
+                codes.iter().map(|&c| c.into()).collect()
             };
             let mut block = None;
             for i in 0..index.positions() {

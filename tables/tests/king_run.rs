@@ -41,7 +41,12 @@ fn arrays(n: u64) -> (Vec<WldArray>, Vec<DtwArray>) {
         let mut wld = WldArray::new(n);
         (0..n).for_each(|i| wld.set(i, value(i, side).wld()));
         let codes = (0..n).map(|i| value(i, side).code()).collect();
-        (wld, DtwArray { codes })
+        (
+            wld,
+            DtwArray {
+                codes: codes.into(),
+            },
+        )
     };
     [0, 1].map(slice).into_iter().unzip()
 }

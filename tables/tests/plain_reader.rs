@@ -180,7 +180,7 @@ fn compare<R: Ruleset>(name: &str, block: u32, longest: u64) {
     let distances: Vec<DtwArray> = sides
         .iter()
         .map(|&s| DtwArray {
-            codes: codes(s as u64),
+            codes: codes(s as u64).into(),
         })
         .collect();
     let wld: Vec<WldArray> = distances

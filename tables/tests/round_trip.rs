@@ -219,7 +219,7 @@ fn what_does_not_fit_is_refused() {
         assert!(matches!(e, Error::Input { .. }), "{e}");
     }
     let odd = DtwArray {
-        codes: vec![Value::Win(Dtw(2)).code(); 992],
+        codes: vec![Value::Win(Dtw(2)).code(); 992].into(),
     };
     let e = write_dtw::<English>(&path, material, &[&odd], &options).unwrap_err();
     assert!(matches!(e, Error::Input { .. }), "{e}");

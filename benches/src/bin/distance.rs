@@ -142,10 +142,10 @@ impl WithRuleset for Bench<'_> {
 /// The codes of a slice.
 fn codes(table: &Table, side: Side) -> Result<Vec<u16>, Failure> {
     Ok(match table.header().metric {
-        Metric::Dtw => table.read_dtw(side)?.codes,
+        Metric::Dtw => table.read_dtw(side)?.codes.to_vec(),
         _ => {
             let codes = table.read_dtz(side)?.codes;
-            codes.into_iter().map(u16::from).collect()
+            codes.iter().map(|&c| c.into()).collect()
         }
     })
 }

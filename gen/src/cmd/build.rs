@@ -7,10 +7,12 @@ use dambase_gen::build::{Event, Options, Solver, Summary, build};
 use dambase_gen::plan::Plan;
 use dambase_gen::{Control, Error, limits};
 use dambase_rules::LimitSet;
+use dambase_tables::backing::is_work_file;
 
 use super::failure::{Failure, Outcome};
 use super::output::Output;
 use super::progress::Progress;
+use super::resources::Memory;
 use super::selection::Selection;
 use super::{Code, Directory, count, grouped, resources, size, stop};
 
@@ -18,13 +20,16 @@ const EXAMPLES: &str = "\
 Examples:
   dambase build english
   dambase build russian --pieces 3 --metric wld,dtw,dtz
-  dambase build italian --only KKvKM --metric wld --dir tables";
+  dambase build italian --only KKvKM --metric wld --dir tables
+  dambase build international --pieces 5 --metric wld --memory 500MB";
 
 /// Build the tables of a code
 ///
 /// Without options: all positions of up to 4 pieces, with values (wld) and distances (dtw), in
 /// ./egdb. Tables that are there already are checked and kept, so that the same command goes on
-/// after it was stopped or killed.
+/// after it was stopped or killed. What does not fit into memory goes through work files in the
+/// directory, which are gone when the command ends; the tables are the same, but it takes longer
+/// if the disk has to be waited for.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Build {
@@ -34,9 +39,8 @@ pub(super) struct Build {
     selection: Selection,
     #[command(flatten)]
     directory: Directory,
-    /// Memory that may be taken, for example 8GiB [default: what is available]
-    #[arg(long, value_name = "SIZE", value_parser = resources::amount, allow_hyphen_values = true)]
-    memory: Option<u64>,
+    #[command(flatten)]
+    memory: Memory,
     /// How positions are solved; the tables are the same. For positions with king runs this has no
     /// effect, they have a solver of their own
     #[arg(long, value_name = "SOLVER", value_enum, default_value_t = SolverName::SetWise)]
@@ -67,7 +71,7 @@ impl Build {
         let options = Options {
             dir: self.directory.dir.clone(),
             threads: self.selection.threads(),
-            memory: self.memory.unwrap_or_else(resources::available_memory),
+            memory: self.memory.bytes(),
             disk: resources::available_disk(&self.directory.dir),
             solver: match self.solver {
                 SolverName::SetWise => Solver::SetWise,
@@ -111,12 +115,13 @@ impl Build {
         let mut out = Output::new();
         if let (Some(limits), Some(summary)) = (limits, summary) {
             out.line(format!(
-                "{}: {} under the draw limits {limits} ({} built, {} were there), {}",
+                "{}: {} under the draw limits {limits} ({} built, {} were there), {}{}",
                 plan.variant,
                 count(plan.steps.len() as u64, "material"),
                 summary.built,
                 summary.reused,
-                size(summary.bytes)
+                size(summary.bytes),
+                work_files(summary)
             ))?;
         } else if self.selection.under_limits() {
             out.line(format!(
@@ -131,7 +136,12 @@ impl Build {
 fn say(progress: &Progress, event: &Event) {
     match event {
         Event::Removed { path } => {
-            progress.line(format!("removed {}, an unfinished table", path.display()));
+            let what = if is_work_file(path) {
+                "a work file"
+            } else {
+                "an unfinished table"
+            };
+            progress.line(format!("removed {}, {what}", path.display()));
         }
         Event::Ready {
             reused,
@@ -145,6 +155,18 @@ fn say(progress: &Progress, event: &Event) {
                 "{materials} to build ({positions} positions), {reused} there already"
             ));
         }
+        Event::Spilling {
+            dir,
+            bytes,
+            materials,
+            memory,
+        } => progress.line(format!(
+            "{} of memory are too little for all: up to {} go through work files in {} (of {})",
+            size(*memory),
+            size(*bytes),
+            dir.display(),
+            count(*materials as u64, "material"),
+        )),
         Event::Reading { material } => progress.task(format!("reading {material}")),
         Event::Solving { material, .. } => progress.work(material.to_string()),
         Event::Written {
@@ -169,17 +191,26 @@ fn say(progress: &Progress, event: &Event) {
     }
 }
 
+/// What work files there were.
+fn work_files(summary: &Summary) -> String {
+    match summary.work_files {
+        0 => String::new(),
+        bytes => format!(", work files of up to {}", size(bytes)),
+    }
+}
+
 fn finish(plan: &Plan, options: &Options, summary: &Summary) -> Outcome {
     let dir = options.dir.join(plan.variant.name());
     let mut out = Output::new();
     out.line(format!(
-        "{}: {} complete in {} ({} built, {} were there), {}",
+        "{}: {} complete in {} ({} built, {} were there), {}{}",
         plan.variant,
         count(plan.steps.len() as u64, "material"),
         dir.display(),
         summary.built,
         summary.reused,
-        size(summary.bytes)
+        size(summary.bytes),
+        work_files(summary)
     ))?;
     out.flush()
 }
@@ -197,9 +228,20 @@ fn failure(plan: &Plan, options: &Options, e: Error) -> Failure {
             format!("cannot finish {variant}: stopped"),
             "run the same command again; it goes on from the last finished table",
         ),
-        Error::Memory { .. } => failed(
+        Error::LeastMemory { .. } => failed(
             "build fewer pieces with --pieces, leave out distances with --metric wld, or give \
              more memory with --memory if there is more"
+                .to_owned(),
+        ),
+        Error::Disk { work_files: 1.., .. } => failed(
+            "free some space, choose another disk with --dir, build fewer pieces with --pieces, or \
+             give more memory with --memory if there is more, so that fewer work files are needed"
+                .to_owned(),
+        ),
+        Error::Table(dambase_tables::Error::WorkFile { .. }) => failed(
+            "free some space or choose another disk with --dir, or give more memory with --memory \
+             if there is more; then run the same command again, it goes on from the last finished \
+             table"
                 .to_owned(),
         ),
         Error::Disk { .. } => failed(

@@ -3,6 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
+use clap::Args;
+
+/// The budget of a build.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Memory {
+    /// Memory that may be taken, for example 8GiB; what does not fit goes through work files in the
+    /// directory [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = amount, allow_hyphen_values = true)]
+    memory: Option<u64>,
+}
+
+impl Memory {
+    /// In bytes.
+    pub(super) fn bytes(self) -> u64 {
+        self.memory.unwrap_or_else(available_memory)
+    }
+}
 
 /// Bytes of memory that can be taken now: what the system and, on Linux, the control group leave.
 /// Without limit if the system does not say.

@@ -3,7 +3,7 @@
 use dambase_rules::ruleset::KingRun;
 use dambase_rules::{Bits, Board, Ruleset, Side};
 use dambase_tables::kingrun::LONGEST_RUN;
-use dambase_tables::{Material, RunIndex, canonical};
+use dambase_tables::{LargeArray, Material, RunIndex, canonical};
 
 use super::score::{self, Score};
 use crate::{Error, Solved, Store};
@@ -89,7 +89,7 @@ impl<'a, R: Ruleset, const DTW: bool> Children<'a, R, DTW> {
         lanes: &mut [Score],
         exit: &Exit<'_, R::Bits>,
         own: &RunIndex<R::Bits>,
-        done: &[Vec<Score>],
+        done: &[LargeArray<Score>],
     ) -> Result<(), Error> {
         let &Exit { after, side, .. } = exit;
         if after.pieces(side).is_empty() {

@@ -24,10 +24,11 @@ use dambase_rules::limits::{Limit, Runs};
 use dambase_rules::ruleset::KingRun;
 use dambase_rules::{Bits, LimitSet, Ruleset, Variant, marker};
 use dambase_tables::{
-    Dtw, DtwArray, Dtz, DtzArray, Material, RuleValue, RunIndex, Value, Wld, WldArray,
+    Dtw, DtwArray, Dtz, DtzArray, LargeArray, Material, RuleValue, RunIndex, Value, Wld, WldArray,
 };
 use rayon::prelude::*;
 
+use crate::spill::Placement;
 use crate::{Control, Error, Solved, Store};
 use exits::Children;
 use score::Score;
@@ -111,7 +112,7 @@ pub fn solve_ruled(
         other => Err(Error::NoKingRun(other)),
     }?;
     assert_eq!(wld.len(), solved.wld.len(), "slices of {material}");
-    Ok((0..wld.len())
+    (0..wld.len())
         .map(|slice| {
             let without = &wld[slice];
             assert_eq!(
@@ -136,11 +137,13 @@ pub fn solve_ruled(
                 };
                 ruled.code()
             };
-            DtzArray {
-                codes: (0..without.len()).into_par_iter().map(code).collect(),
-            }
+            let backing = store.placement().values(material);
+            let mut codes = LargeArray::zeroed(backing, without.len())?;
+            let each = codes.par_iter_mut().enumerate();
+            each.for_each(|(i, to)| *to = code(i as u64));
+            Ok(DtzArray { codes })
         })
-        .collect())
+        .collect()
 }
 
 /// The values of a material with the plies to the end of its clock, if it has one.
@@ -168,7 +171,8 @@ struct Solver<'a, R: Ruleset, const DTW: bool> {
     scope: KingRun,
     children: Children<'a, R, DTW>,
     /// Scores of the finished units by index, one array for each stored side.
-    done: Vec<Vec<Score>>,
+    done: Vec<LargeArray<Score>>,
+    placement: &'a Placement,
 }
 
 impl<'a, R: Ruleset, const DTW: bool> Solver<'a, R, DTW> {
@@ -188,24 +192,33 @@ impl<'a, R: Ruleset, const DTW: bool> Solver<'a, R, DTW> {
             scope,
             children,
             done: Vec::new(),
+            placement: store.placement(),
         })
     }
 
     fn solve(mut self, ctl: &Control) -> Result<Solved, Error> {
         let material = self.index.boards().material();
+        // The distances in the end are where the scores are.
+        let backing = if DTW {
+            self.placement.values(material)
+        } else {
+            self.placement.planes(material)
+        };
         if material.all_men() == 0 {
             // One unit: its arrays are those of the material.
             let [white, black] = self.unit(0, ctl)?;
-            self.done = if material.is_symmetric() {
-                vec![white]
-            } else {
-                vec![white, black]
-            };
+            let slices = [white, black].into_iter().take(material.sides().len());
+            let slices = slices.map(|scores| LargeArray::from(scores).moved_to(backing));
+            self.done = slices.collect::<Result<_, _>>()?;
             ctl.add(self.index.positions() * self.done.len() as u64);
-            return Ok(self.finish());
+            return self.finish();
         }
-        let n = self.index.positions() as usize;
-        self.done = vec![vec![0; n]; material.sides().len()];
+        let slice = |_| LargeArray::zeroed(backing, self.index.positions());
+        self.done = material
+            .sides()
+            .iter()
+            .map(slice)
+            .collect::<Result<_, _>>()?;
         let per_unit = self.index.boards().king_space() * self.index.run_states();
         let at_a_time = (POSITIONS_AT_A_TIME / per_unit).clamp(1, 4096) as usize;
         for level in self.levels() {
@@ -220,7 +233,7 @@ impl<'a, R: Ruleset, const DTW: bool> Solver<'a, R, DTW> {
                 }
             }
         }
-        Ok(self.finish())
+        self.finish()
     }
 
     /// The ranks of the placements of the men that must be solved, in groups of equal advancement,
@@ -302,13 +315,15 @@ impl<'a, R: Ruleset, const DTW: bool> Solver<'a, R, DTW> {
         });
     }
 
-    fn finish(self) -> Solved {
+    fn finish(self) -> Result<Solved, Error> {
         let material = self.index.boards().material();
         let mut wld = Vec::new();
         let mut dtw = Vec::new();
         for scores in self.done {
-            let mut packed = vec![0_u8; scores.len().div_ceil(4)];
-            packed
+            let backing = self.placement.values(material);
+            let mut array = WldArray::new_in(backing, scores.len() as u64)?;
+            array
+                .packed_mut()
                 .par_iter_mut()
                 .zip(scores.par_chunks(4))
                 .with_min_len(1 << 14)
@@ -317,20 +332,17 @@ impl<'a, R: Ruleset, const DTW: bool> Solver<'a, R, DTW> {
                         *byte |= (score::wld(s) as u8) << (2 * i);
                     }
                 });
-            let array = WldArray::from_packed(packed, scores.len() as u64);
-            wld.push(array.expect("values of two bits"));
+            wld.push(array);
             if DTW {
                 // In place: both kinds of numbers have two bytes.
-                let codes = scores.into_iter().map(|s| score::value(s).code());
-                dtw.push(DtwArray {
-                    codes: codes.collect(),
-                });
+                let codes = scores.map(|s| score::value(s).code());
+                dtw.push(DtwArray { codes });
             }
         }
-        Solved {
+        Ok(Solved {
             material,
             wld,
             dtw: DTW.then_some(dtw),
-        }
+        })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use dambase_rules::movegen::{captures, king_targets, quiet};
 use dambase_rules::ruleset::KingRun;
 use dambase_rules::{Bits, Board, MoveList, Ruleset, Run, Side};
-use dambase_tables::RunIndex;
+use dambase_tables::{LargeArray, RunIndex};
 use rayon::prelude::*;
 
 use super::exits::{Children, Exit};
@@ -65,7 +65,7 @@ impl<'a, R: Ruleset, const DTW: bool> Unit<'a, R, DTW> {
     pub(super) fn solve(
         &self,
         children: &Children<'_, R, DTW>,
-        done: &[Vec<Score>],
+        done: &[LargeArray<Score>],
         ctl: &Control,
     ) -> Result<[Vec<Score>; 2], Error> {
         let mut rows = [
@@ -94,7 +94,7 @@ impl<'a, R: Ruleset, const DTW: bool> Unit<'a, R, DTW> {
         &self,
         side: Side,
         children: &Children<'_, R, DTW>,
-        done: &[Vec<Score>],
+        done: &[LargeArray<Score>],
         ctl: &Control,
     ) -> Result<Rows, Error> {
         let (us, them) = (side as usize, side.other() as usize);

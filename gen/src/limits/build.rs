@@ -5,19 +5,21 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use dambase_rules::movegen::{MoveList, captures};
 use dambase_rules::{LimitSet, Ruleset, WithRuleset};
 use dambase_tables::{
-    DtzArray, Header, Index, Material, Metric, RuleValue, Table, WldArray, WriteOptions,
+    Backing, DtzArray, Header, Index, Material, Metric, RuleValue, Table, WldArray, WriteOptions,
     table_path, write_dtz, write_needs,
 };
 
 use super::set_wise::{of, solve_set_wise};
 use super::{Done, Plan as Solving, Ruled, RuledNeeds, RuledStore, solve_any};
-use crate::build::{Event, Options, Solver, Summary, check_run, lock};
+use crate::build::{Event, Options, Solver, Summary, check_run, check_spill, lock, place};
 use crate::plan::Plan;
+use crate::spill::Placement;
 use crate::{Control, Error, Solved, Store, kingrun, parallel, verify};
 
 /// Builds what is missing of the tables under `limits` of the materials of a plan. Their tables of
@@ -27,8 +29,8 @@ use crate::{Control, Error, Solved, Store, kingrun, parallel, verify};
 /// [`Error::OtherRun`] for a table that is there and was built with the king run if the plan is
 /// without it, or the other way round;
 /// [`Error::OtherLimits`] for a table that is there and was built under other limits;
-/// [`Error::Unusable`] for one that cannot be used; [`Error::Memory`]; [`Error::Locked`];
-/// [`Error::Threads`]; [`Error::Table`] if a table cannot be read or written;
+/// [`Error::Unusable`] for one that cannot be used; [`Error::LeastMemory`]; [`Error::Disk`]; [`Error::Locked`];
+/// [`Error::Threads`]; [`Error::Table`] if a table cannot be read, or it or a work file written;
 /// [`Error::Interrupted`]. What is complete stays.
 pub fn build(
     plan: &Plan,
@@ -73,7 +75,10 @@ impl Builder<'_> {
         let absent: Vec<_> = there.iter().map(Option::is_none).collect();
         let needed = self.plan.needed(&absent);
         let last = self.plan.last_uses(&needed);
-        self.check_memory(&needed)?;
+        let memory = self.options.memory;
+        let spill = self.plan.spill_under_limits(self.limits, &needed, memory);
+        // The tables are small beside those that are there already.
+        check_spill(&spill, 0, self.options)?;
         let missing = steps.iter().zip(&absent).filter(|(_, a)| **a);
         let positions = missing.map(|(s, _)| s.positions).sum();
         let built = absent.iter().filter(|&&a| a).count();
@@ -82,6 +87,7 @@ impl Builder<'_> {
             reused: steps.len() - built,
             positions,
             bytes: there.iter().flatten().map(|h| h.file_bytes).sum(),
+            work_files: 0,
         };
         (self.watch)(Event::Ready {
             reused: summary.reused,
@@ -89,12 +95,15 @@ impl Builder<'_> {
             positions,
             work: self.control.positions() + positions,
         });
-        let mut store = self.stores();
+        let placement = place(&spill, self.plan, self.options, self.watch);
+        let mut store = self.stores(&placement);
         for (i, step) in steps.iter().enumerate() {
             if !needed[i] {
                 continue;
             }
             self.control.check()?;
+            let left = memory.saturating_sub(spill.memory[i]);
+            store.set_plane_budget(left.min(memory / 8));
             let material = step.material;
             if !absent[i] {
                 self.load(material, &mut store)?;
@@ -124,6 +133,7 @@ impl Builder<'_> {
                 }
             }
         }
+        summary.work_files = placement.most_bytes();
         Ok(summary)
     }
 
@@ -163,19 +173,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Refuses what does not fit into memory.
-    fn check_memory(&self, needed: &[bool]) -> Result<(), Error> {
-        let profile = self.plan.profile_under_limits(self.limits, needed);
-        let needed = profile.into_iter().max().unwrap_or(0);
-        if needed > self.options.memory {
-            return Err(Error::Memory {
-                needed,
-                available: self.options.memory,
-            });
-        }
-        Ok(())
-    }
-
     fn open(&self, material: Material, metric: Metric) -> Result<Table, Error> {
         let (dir, variant) = (&self.options.dir, self.plan.variant);
         let table = Table::open_in(dir, variant, material, metric)?;
@@ -194,23 +191,23 @@ impl Builder<'_> {
     }
 
     /// Win, loss and draw; captures are meaningless.
-    fn wld(&self, material: Material) -> Result<Vec<WldArray>, Error> {
+    fn wld(&self, material: Material, to: &Backing) -> Result<Vec<WldArray>, Error> {
         let table = self.without_limits(material)?;
         let sides = material.sides().iter();
         Ok(sides
-            .map(|&s| table.read_wld(s))
+            .map(|&s| table.read_wld_in(s, to))
             .collect::<Result<_, _>>()?)
     }
 
-    fn stores(&self) -> Stores {
+    fn stores(&self, placement: &Arc<Placement>) -> Stores {
         if self.plan.king_run {
-            Stores::WithRuns {
-                without: Store::with_king_run(),
-                under: Store::with_king_run(),
-            }
+            let [mut without, mut under] = [Store::with_king_run(), Store::with_king_run()];
+            without.place(Arc::clone(placement));
+            under.place(Arc::clone(placement));
+            Stores::WithRuns { without, under }
         } else {
-            let store = RuledStore::new(*self.limits);
-            store.set_plane_budget(self.options.memory / 8);
+            let mut store = RuledStore::new(*self.limits);
+            store.place(Arc::clone(placement));
             Stores::Plain(store)
         }
     }
@@ -220,7 +217,7 @@ impl Builder<'_> {
         if self.solve_set_wise(material, store, self.control)? {
             return Ok(Made::default());
         }
-        let mut wld = self.wld(material)?;
+        let mut wld = self.wld(material, store.placement().values(material))?;
         match store {
             Stores::Plain(store) => {
                 resolve(&mut Values::Wld(&mut wld), material, store, self.control)?;
@@ -235,8 +232,10 @@ impl Builder<'_> {
                 let wld = self.resolved(material, wld, without)?;
                 let dtz =
                     kingrun::solve_ruled(self.limits, material, &wld.wld, under, self.control)?;
-                let left = dtz.iter().map(|a| of(a, RuleValue::under_limits));
-                under.insert(values(material, left.collect::<Result<_, _>>()?));
+                let to = under.placement().values(material);
+                let left = dtz.iter().map(|a| of(a, RuleValue::under_limits, to));
+                let left = left.collect::<Result<_, _>>()?;
+                under.insert(values(material, left));
                 without.insert(wld);
                 Ok(Made {
                     dtz: Some(dtz),
@@ -286,7 +285,7 @@ impl Builder<'_> {
         let table = self.open(material, Metric::Dtz)?;
         let sides = material.sides().iter();
         let mut dtz: Vec<DtzArray> = sides
-            .map(|&s| table.read_dtz(s))
+            .map(|&s| table.read_dtz_in(s, store.placement().values(material)))
             .collect::<Result<_, _>>()?;
         let store = match store {
             Stores::Plain(store) => store,
@@ -296,7 +295,8 @@ impl Builder<'_> {
                     (without, RuleValue::without_limits),
                 ];
                 for (store, what) in each {
-                    let wld = dtz.iter().map(|a| of(a, what));
+                    let to = store.placement().values(material);
+                    let wld = dtz.iter().map(|a| of(a, what, to));
                     let wld = wld.collect::<Result<_, _>>()?;
                     store.insert(self.resolved(material, wld, store)?);
                 }
@@ -318,7 +318,7 @@ impl Builder<'_> {
             return Ok(());
         }
         // The file has one of two numbers. These materials are small: solve them again.
-        let without = |a: &DtzArray| of(a, RuleValue::without_limits);
+        let without = |a: &DtzArray| of(a, RuleValue::without_limits, &Backing::memory());
         let wld: Vec<_> = dtz.iter().map(without).collect::<Result<_, _>>()?;
         let slices: Vec<_> = wld.iter().collect();
         let ruled = solve_any(material, &slices, store, &Control::new())?;
@@ -393,6 +393,20 @@ impl Stores {
         match self {
             Self::Plain(store) => store.get(material).map_or(&[], |r| &r.dtz),
             Self::WithRuns { .. } => &[],
+        }
+    }
+
+    fn placement(&self) -> &Placement {
+        match self {
+            Self::Plain(store) => store.placement(),
+            Self::WithRuns { under, .. } => under.placement(),
+        }
+    }
+
+    /// Sets the bytes of word planes that may stay in memory between two materials.
+    fn set_plane_budget(&self, bytes: u64) {
+        if let Self::Plain(store) = self {
+            store.set_plane_budget(bytes);
         }
     }
 

@@ -41,17 +41,21 @@ mod set_wise;
 mod unit;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use dambase_rules::limits::{Diagonal, Link};
 use dambase_rules::movegen::MoveList;
 use dambase_rules::{Bits, Board, Geometry, LimitSet, Move, Ruleset, Side, Variant, marker};
 use dambase_tables::needs::{NeedsArray, NeedsList, NeedsNumbers};
-use dambase_tables::{Dtz, DtzArray, Index, Material, RuleValue, Wld, WldArray, canonical};
+use dambase_tables::{
+    Backing, Dtz, DtzArray, Index, LargeArray, Material, RuleValue, Wld, WldArray, canonical,
+};
 
 use self::beside::{Beside, DoneBeside};
 use self::set_wise::Outcomes;
 pub(crate) use self::set_wise::is_set_wise;
 pub use self::set_wise::solve_set_wise;
+use crate::spill::Placement;
 use crate::{Control, Error, parallel};
 
 /// The values under the limits of a canonical material.
@@ -122,6 +126,7 @@ pub struct RuledStore {
     limits: LimitSet,
     tables: HashMap<Material, Ruled>,
     outcomes: Outcomes,
+    placement: Arc<Placement>,
 }
 
 impl RuledStore {
@@ -132,7 +137,19 @@ impl RuledStore {
             limits,
             tables: HashMap::new(),
             outcomes: Outcomes::default(),
+            placement: Arc::default(),
         }
+    }
+    /// Sets where the arrays of materials are that are solved or read from now on; in memory unless
+    /// this is asked for.
+    pub fn place(&mut self, placement: Arc<Placement>) {
+        self.outcomes.place(&placement);
+        self.placement = placement;
+    }
+    /// Where the arrays of materials are.
+    #[must_use]
+    pub fn placement(&self) -> &Placement {
+        &self.placement
     }
     /// Sets the bytes of word planes that may stay in memory between two materials that are solved
     /// set-wise.
@@ -201,16 +218,22 @@ fn solve_by<R: Ruleset>(
     solve_unit: SolveUnit<R>,
 ) -> Result<Ruled, Error> {
     assert_eq!(store.limits.variant(), R::VARIANT, "limits of another code");
-    let positions = check(material, wld, R::RULES.geometry)? as usize;
+    let positions = check(material, wld, R::RULES.geometry)?;
+    let backing = store.placement().values(material);
     if store.limits.is_empty() {
-        return Ok(without_limits(material, wld, ctl));
+        return without_limits(material, wld, backing, ctl);
     }
     let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
     let plan = Plan::<R>::new(material, index, wld, store)?;
+    let both = || -> Result<_, Error> {
+        let slice = || LargeArray::zeroed(backing, positions);
+        Ok(vec![slice()?, slice()?])
+    };
+    let beside = |_| DoneBeside::new(positions as usize, plan.diagonal_states());
     let mut done = Done {
-        dtz: vec![vec![0; positions]; 2],
-        beneath: plan.diagonal.map(|_| vec![vec![0; positions]; 2]),
-        beside: (plan.beside).map(|_| DoneBeside::new(positions, plan.diagonal_states())),
+        dtz: both()?,
+        beneath: plan.diagonal.map(|_| both()).transpose()?,
+        beside: plan.beside.map(beside),
     };
     for level in plan.levels() {
         // King spaces of one level do not lead to each other.
@@ -234,7 +257,7 @@ fn solve_by<R: Ruleset>(
             }
         }
     }
-    let stored = |mut both: Vec<Vec<u8>>| {
+    let stored = |mut both: Vec<LargeArray<u8>>| {
         both.truncate(material.sides().len());
         both.into_iter().map(|codes| DtzArray { codes }).collect()
     };
@@ -267,7 +290,7 @@ pub fn solve_any(
     let variant = store.limits.variant();
     check(material, wld, variant.rules().geometry)?;
     if store.limits.is_empty() {
-        return Ok(without_limits(material, wld, ctl));
+        return without_limits(material, wld, store.placement().values(material), ctl);
     }
     // Each code is a solver to be compiled, so only those that have limits are named; and one
     // of them has a diagonal.
@@ -304,16 +327,21 @@ fn check(material: Material, wld: &[&WldArray], geometry: Geometry) -> Result<u6
 
 /// The values where no limit is on. In the Turkish family men's moves can be taken back, so this
 /// also keeps away the one code family for which king spaces are no units.
-fn without_limits(material: Material, wld: &[&WldArray], ctl: &Control) -> Ruled {
-    let codes = |w: &&WldArray| (0..w.len()).map(|i| unlimited(w.get(i)).code()).collect();
-    let dtz = wld.iter().map(|w| DtzArray { codes: codes(w) }).collect();
+fn without_limits(
+    material: Material,
+    wld: &[&WldArray],
+    backing: &Backing,
+    ctl: &Control,
+) -> Result<Ruled, Error> {
+    let slices = wld.iter().map(|wld| set_wise::without_clock(wld, backing));
+    let dtz = slices.collect::<Result<_, _>>()?;
     ctl.add(wld.iter().map(|w| w.len()).sum());
-    Ruled {
+    Ok(Ruled {
         material,
         dtz,
         beneath: None,
         needs: None,
-    }
+    })
 }
 
 /// A value where no clock runs.
@@ -327,8 +355,8 @@ const fn unlimited(wld: Wld) -> RuleValue {
 
 /// Values of both sides to move, also where only one is stored.
 struct Done {
-    dtz: Vec<Vec<u8>>,
-    beneath: Option<Vec<Vec<u8>>>,
+    dtz: Vec<LargeArray<u8>>,
+    beneath: Option<Vec<LargeArray<u8>>>,
     beside: Option<DoneBeside>,
 }
 

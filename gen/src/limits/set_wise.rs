@@ -9,10 +9,13 @@ use std::sync::Arc;
 use dambase_rules::limits::Link;
 use dambase_rules::movegen::{MoveList, generate};
 use dambase_rules::{LimitSet, Ruleset, Run};
-use dambase_tables::{Dtz, DtzArray, Index, Material, RuleValue, Wld, WldArray};
+use dambase_tables::{
+    Backing, Dtz, DtzArray, Index, LargeArray, Material, RuleValue, Wld, WldArray,
+};
 
 use super::{Ruled, RuledStore, unlimited};
 use crate::plan::children;
+use crate::spill::Placement;
 use crate::{Control, Error, Solved, Store, parallel, setwise};
 
 /// What is won and lost of finished materials, for the set-wise solver.
@@ -31,6 +34,11 @@ impl Outcomes {
             store.planes().set_budget(bytes / 2);
         }
     }
+    /// Sets where the arrays of materials are from now on.
+    pub(super) fn place(&mut self, placement: &Arc<Placement>) {
+        self.without.place(Arc::clone(placement));
+        self.under.place(Arc::clone(placement));
+    }
     pub(super) fn remove(&mut self, material: Material) {
         self.without.remove(material);
         self.under.remove(material);
@@ -46,10 +54,12 @@ impl Outcomes {
         ];
         for (store, what) in each {
             if store.get(ruled.material).is_none() {
-                let wld = ruled.dtz.iter().map(|dtz| of(dtz, what));
+                let backing = store.placement().values(ruled.material);
+                let wld = ruled.dtz.iter().map(|dtz| of(dtz, what, backing));
+                let wld = wld.collect::<Result<_, _>>()?;
                 store.insert(Solved {
                     material: ruled.material,
-                    wld: wld.collect::<Result<_, _>>()?,
+                    wld,
                     dtw: None,
                 });
             }
@@ -62,9 +72,13 @@ impl Outcomes {
 const CHUNK: usize = 1 << 16;
 
 /// Win, loss and draw in one of the two senses.
-pub(super) fn of(dtz: &DtzArray, what: fn(RuleValue) -> Wld) -> Result<WldArray, Error> {
+pub(super) fn of(
+    dtz: &DtzArray,
+    what: fn(RuleValue) -> Wld,
+    backing: &Backing,
+) -> Result<WldArray, Error> {
     let codes: [u8; 256] = std::array::from_fn(|c| what(RuleValue::from_code(c as u8)) as u8);
-    let mut wld = WldArray::new(dtz.len());
+    let mut wld = WldArray::new_in(backing, dtz.len())?;
     parallel::chunks_mut(wld.packed_mut(), CHUNK, &|piece, bytes| {
         let positions = dtz.codes[4 * CHUNK * piece..].chunks(4);
         for (byte, four) in bytes.iter_mut().zip(positions) {
@@ -136,9 +150,13 @@ pub fn solve_set_wise(
         }
         _ => {
             let solved = setwise::solve_variant(variant, material, under, false, ctl)?;
+            let backing = under.placement().values(material);
             let needs = match clock {
-                Some(_) => with_limits!(variant, R => needs_of_men::<R>(&solved, ctl)),
-                None => solved.wld.iter().map(without_clock).collect(),
+                Some(_) => with_limits!(variant, R => needs_of_men::<R>(&solved, backing, ctl)),
+                None => {
+                    let slices = solved.wld.iter();
+                    slices.map(|wld| without_clock(wld, backing)).collect()
+                }
             };
             (solved.wld, needs?)
         }
@@ -168,18 +186,21 @@ const MEN_CHUNK: u64 = 1 << 14;
 
 /// Values of positions of men only, all of whose moves start the clock again: what is decided needs one
 /// ply of it, or none if the side to move has no move.
-fn needs_of_men<R: Ruleset>(solved: &Solved, ctl: &Control) -> Result<Vec<DtzArray>, Error> {
+fn needs_of_men<R: Ruleset>(
+    solved: &Solved,
+    backing: &Backing,
+    ctl: &Control,
+) -> Result<Vec<DtzArray>, Error> {
     let Solved { material, wld, .. } = solved;
     let index = Index::<R::Bits>::new(R::RULES.geometry, *material)?;
     let positions = index.positions();
     let slice = |(&side, wld): (&_, &WldArray)| {
-        let chunks = positions.div_ceil(MEN_CHUNK) as usize;
-        let codes = parallel::collect(chunks, &|chunk| {
+        let mut codes = LargeArray::zeroed(backing, positions)?;
+        parallel::chunks_mut(&mut codes, MEN_CHUNK as usize, &|chunk, codes| {
             ctl.check()?;
             let start = chunk as u64 * MEN_CHUNK;
             let mut list = MoveList::new();
-            let mut codes = Vec::new();
-            index.for_each_board(start..(start + MEN_CHUNK).min(positions), |i, board| {
+            index.for_each_board(start..start + codes.len() as u64, |i, board| {
                 let value = match wld.get(i) {
                     Wld::Draw => RuleValue::Draw,
                     Wld::Win => RuleValue::Win(Dtz(1)),
@@ -188,19 +209,18 @@ fn needs_of_men<R: Ruleset>(solved: &Solved, ctl: &Control) -> Result<Vec<DtzArr
                         RuleValue::Loss(Dtz(u16::from(!list.is_empty())))
                     }
                 };
-                codes.push(value.code());
+                codes[(i - start) as usize] = value.code();
             });
-            Ok(codes)
+            Ok(())
         })?;
-        let codes = codes.concat();
         Ok(DtzArray { codes })
     };
     material.sides().iter().zip(wld).map(slice).collect()
 }
 
 /// Values of positions in which no clock runs.
-fn without_clock(wld: &WldArray) -> Result<DtzArray, Error> {
-    let mut codes = vec![0; wld.len() as usize];
+pub(super) fn without_clock(wld: &WldArray, backing: &Backing) -> Result<DtzArray, Error> {
+    let mut codes = LargeArray::zeroed(backing, wld.len())?;
     parallel::chunks_mut(&mut codes, CHUNK, &|piece, codes| {
         for (i, code) in ((CHUNK * piece) as u64..).zip(codes) {
             *code = unlimited(wld.get(i)).code();

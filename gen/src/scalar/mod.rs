@@ -86,7 +86,8 @@ fn run<R: Ruleset, const D: bool>(
 ) -> Result<Solved, Error> {
     let index = Index::<R::Bits>::new(R::RULES.geometry, material)?;
     let sides = material.sides();
-    let out = Output::<D>::new(sides.len(), index.positions());
+    let backing = store.placement().values(material);
+    let out = Output::<D>::new(backing, sides.len(), index.positions())?;
     if index.positions() == 0 || decided_code::<R>(&index, Side::White).is_some() {
         for (slice, &side) in sides.iter().enumerate() {
             let code = decided_code::<R>(&index, side).unwrap_or(children::DRAW);

@@ -6,15 +6,15 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, Ordering::Relaxed};
 
-use dambase_tables::{DtwArray, Material, WldArray};
+use dambase_tables::{Backing, DtwArray, LargeArray, Material, WldArray};
 
 use super::children::{is_win, packed};
-use crate::Solved;
+use crate::{Error, Solved};
 
 /// One slice in work.
 struct Slice {
-    wld: Vec<AtomicU8>,
-    dtw: Vec<AtomicU16>,
+    wld: LargeArray<AtomicU8>,
+    dtw: LargeArray<AtomicU16>,
 }
 
 /// All slices of a material in work; with distances if `D`.
@@ -32,18 +32,17 @@ const fn bits(code: u16) -> u8 {
 }
 
 impl<const D: bool> Output<D> {
-    pub(crate) fn new(slices: usize, positions: u64) -> Self {
-        let n = positions as usize;
-        let slice = |_| Slice {
-            wld: (0..n.div_ceil(4)).map(|_| AtomicU8::new(0)).collect(),
-            dtw: (0..if D { n } else { 0 })
-                .map(|_| AtomicU16::new(0))
-                .collect(),
+    pub(crate) fn new(backing: &Backing, slices: usize, positions: u64) -> Result<Self, Error> {
+        let slice = |_| {
+            Ok(Slice {
+                wld: LargeArray::zeroed(backing, positions.div_ceil(4))?,
+                dtw: LargeArray::zeroed(backing, if D { positions } else { 0 })?,
+            })
         };
-        Self {
-            slices: (0..slices).map(slice).collect(),
+        Ok(Self {
+            slices: (0..slices).map(slice).collect::<Result<_, Error>>()?,
             positions,
-        }
+        })
     }
 
     /// The code of a finished position.
@@ -101,9 +100,9 @@ impl<const D: bool> Output<D> {
         let n = self.positions;
         let (mut wld, mut dtw) = (Vec::new(), Vec::new());
         for s in self.slices {
-            let bytes = s.wld.into_iter().map(AtomicU8::into_inner).collect();
+            let bytes = s.wld.map(AtomicU8::into_inner);
             wld.push(WldArray::from_packed(bytes, n).expect("values are 0, 1 or 2"));
-            let codes = s.dtw.into_iter().map(AtomicU16::into_inner).collect();
+            let codes = s.dtw.map(AtomicU16::into_inner);
             dtw.push(DtwArray { codes });
         }
         Solved {

@@ -12,7 +12,7 @@ use super::game::Game;
 use super::layout::{Sets, rank};
 use super::levels::Levels;
 use super::measure::{Measure, Stored};
-use super::planes::{Planes, view_of};
+use super::planes::{Dense, Planes, view_of};
 use super::rows::Ranks;
 use super::word::Word;
 use crate::{Error, Store};
@@ -100,6 +100,10 @@ impl PlaneCache {
         side: Side,
         planes: &Arc<Planes<W>>,
     ) {
+        if planes.is_in_file() {
+            // There was no room in memory. They are made again rather than to keep the disk.
+            return;
+        }
         let mut inner = self.lock();
         inner.clock += 1;
         let used = inner.clock;
@@ -263,7 +267,14 @@ fn find<'s, W: Word, M: Measure>(
     if let Some(planes) = store.planes().get(measure, material, to_move) {
         return Ok(Source::Planes(planes));
     }
-    let planes = Planes::from_dense(game, sets, measure, needed, stored_side, array, mirrored)?;
+    let slice = Dense {
+        material: needed,
+        to_move: stored_side,
+        array,
+        mirrored,
+    };
+    let backing = store.placement().planes(parent);
+    let planes = Planes::from_dense(game, sets, measure, slice, backing)?;
     store.planes().put(measure, material, to_move, &planes);
     Ok(Source::Planes(planes))
 }

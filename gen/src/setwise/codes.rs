@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 
-use dambase_tables::{DtwArray, Dtz, DtzArray, RuleValue};
+use dambase_tables::{Backing, DtwArray, Dtz, DtzArray, LargeArray, RuleValue};
 
 use super::measure::{Measure, Plies};
 use super::word::{MAX_WIDTH, Word};
+use crate::Error;
 
 /// Merits of moves to positions, by the codes of the positions, as far as an array has codes.
 ///
@@ -155,27 +156,25 @@ impl CodeWriter {
 /// An array of codes that several threads fill, each its own stretches.
 #[derive(Debug)]
 pub(super) enum SharedCodes {
-    Distances(Vec<AtomicU16>),
-    Needs(Vec<AtomicU8>),
+    Distances(LargeArray<AtomicU16>),
+    Needs(LargeArray<AtomicU8>),
 }
 
 impl SharedCodes {
     /// Distances of `len` draws.
-    pub(super) fn distances(len: u64) -> Self {
-        let codes = vec![0; len as usize];
-        Self::Distances(codes.into_iter().map(AtomicU16::new).collect())
+    pub(super) fn distances(backing: &Backing, len: u64) -> Result<Self, Error> {
+        Ok(Self::Distances(LargeArray::zeroed(backing, len)?))
     }
     /// Needs of `len` draws.
-    pub(super) fn needs(len: u64) -> Self {
-        let codes = vec![0; len as usize];
-        Self::Needs(codes.into_iter().map(AtomicU8::new).collect())
+    pub(super) fn needs(backing: &Backing, len: u64) -> Result<Self, Error> {
+        Ok(Self::Needs(LargeArray::zeroed(backing, len)?))
     }
     /// The finished array of distances; none if these are needs.
     pub(super) fn into_distances(self) -> Option<DtwArray> {
         let Self::Distances(cells) = self else {
             return None;
         };
-        let codes = cells.into_iter().map(AtomicU16::into_inner).collect();
+        let codes = cells.map(AtomicU16::into_inner);
         Some(DtwArray { codes })
     }
     /// The finished array of needs; none if these are distances.
@@ -183,7 +182,7 @@ impl SharedCodes {
         let Self::Needs(cells) = self else {
             return None;
         };
-        let codes = cells.into_iter().map(AtomicU8::into_inner).collect();
+        let codes = cells.map(AtomicU8::into_inner);
         Some(DtzArray { codes })
     }
 }
@@ -198,7 +197,7 @@ mod tests {
         let first = (W::below(squares - 1) | W::bit(squares - 1)) & !W::bit(5);
         let codes: Vec<u16> = (0..first.count() as u16).map(|i| i * 37 % 400).collect();
         let array = DtwArray {
-            codes: codes.clone(),
+            codes: codes.clone().into(),
         };
         assert_eq!(
             most_plies(&array),
@@ -217,7 +216,8 @@ mod tests {
         let words: [W; MAX_BITS] =
             std::array::from_fn(|p| planes.get(p).map_or(W::EMPTY, |p| p[1]));
         writer.row(&of, &words[..plies.bits()], first);
-        let shared = SharedCodes::distances(codes.len() as u64 + 2);
+        let len = codes.len() as u64 + 2;
+        let shared = SharedCodes::distances(&Backing::memory(), len).expect("memory");
         writer.finish(&shared, 1);
         let written = shared.into_distances().expect("distances");
         assert_eq!(written.codes[1..=codes.len()], codes);

@@ -6,9 +6,10 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use dambase_tables::WldArray;
+use dambase_tables::{Backing, LargeArray, WldArray};
 
 use super::word::{Pack, Word};
+use crate::Error;
 
 /// The even bits, moved together.
 #[inline(always)]
@@ -177,18 +178,15 @@ impl Writer {
 /// A packed array that several threads fill, each its own stretches.
 #[derive(Debug)]
 pub(super) struct SharedArray {
-    bytes: Vec<AtomicU8>,
+    bytes: LargeArray<AtomicU8>,
     len: u64,
 }
 
 impl SharedArray {
     /// `len` draws.
-    pub(super) fn new(len: u64) -> Self {
-        let bytes = vec![0_u8; len.div_ceil(4) as usize];
-        Self {
-            bytes: bytes.into_iter().map(AtomicU8::new).collect(),
-            len,
-        }
+    pub(super) fn new(backing: &Backing, len: u64) -> Result<Self, Error> {
+        let bytes = LargeArray::zeroed(backing, len.div_ceil(4))?;
+        Ok(Self { bytes, len })
     }
     /// Starts to read at a value that has been put before.
     #[inline(always)]
@@ -197,7 +195,7 @@ impl SharedArray {
     }
     /// The finished array.
     pub(super) fn into_array(self) -> WldArray {
-        let bytes = self.bytes.into_iter().map(AtomicU8::into_inner).collect();
+        let bytes = self.bytes.map(AtomicU8::into_inner);
         WldArray::from_packed(bytes, self.len).expect("values 0, 1 and 2 only")
     }
 }
@@ -209,7 +207,8 @@ mod tests {
     use dambase_tables::Wld;
 
     fn round_trip<W: Word>(squares: u8) {
-        let array = SharedArray::new(5 + 3 * u64::from(squares));
+        let positions = 5 + 3 * u64::from(squares);
+        let array = SharedArray::new(&Backing::memory(), positions).expect("memory");
         let all = W::below(squares - 1) | W::bit(squares - 1);
         let mut writer = Writer::default();
         let taken = W::bit(2) | W::bit(squares - 3);

@@ -271,27 +271,32 @@ fn solve_in<W: Word, M: Measure>(
         let codes = Vec::new();
         return Ok(Some(Found { wld, codes }));
     }
-    let arrays: Vec<_> = material
+    let (kept, beside) = (
+        store.placement().values(material),
+        store.placement().planes(material),
+    );
+    let arrays = material
         .sides()
         .iter()
-        .map(|_| SharedArray::new(index.positions()))
-        .collect();
+        .map(|_| SharedArray::new(kept, index.positions()))
+        .collect::<Result<Vec<_>, _>>()?;
     let (distances, positions) = (measure.plies().is_some(), index.positions());
-    let codes: Vec<_> = material
+    let codes = material
         .sides()
         .iter()
         .filter(|_| span.is_some())
         .map(|_| match distances {
-            true => SharedCodes::distances(positions),
-            false => SharedCodes::needs(positions),
+            true => SharedCodes::distances(kept, positions),
+            false => SharedCodes::needs(kept, positions),
         })
-        .collect();
+        .collect::<Result<Vec<_>, _>>()?;
     let code_of = |span: Span| match distances {
         true => CodeOf::distances(span.plies),
         false => CodeOf::needs(span.plies),
     };
     let own = if material.all_men() > 0 {
-        let planes = |side| Planes::new(&game, &sets, measure, material, side).map(Arc::new);
+        let planes =
+            |side| Planes::new(&game, &sets, measure, material, side, beside).map(Arc::new);
         let [white, black] = dambase_rules::Side::BOTH;
         Some([planes(white)?, planes(black)?])
     } else {
@@ -372,7 +377,9 @@ fn solve_men<W: Word>(
 ) -> Result<Vec<WldArray>, Error> {
     let sides = dambase_rules::Side::BOTH;
     let index = Index::<W>::new(game.rules.geometry, material)?;
-    let arrays = sides.map(|_| SharedArray::new(index.positions()));
+    let kept = store.placement().values(material);
+    let [white, black] = sides.map(|_| SharedArray::new(kept, index.positions()));
+    let arrays = [white?, black?];
     let [white, black] =
         sides.map(|mover| Children::new(game, sets, Values, material, mover, None, store));
     let men = Men::new(game, material, [white?, black?], &arrays)?;
@@ -394,8 +401,13 @@ fn solve_lone<W: Word>(
 ) -> Result<Vec<WldArray>, Error> {
     let sides = dambase_rules::Side::BOTH;
     let index = Index::<W>::new(game.rules.geometry, material)?;
-    let arrays = sides.map(|_| SharedArray::new(index.positions()));
-    let planes = |side| Planes::new(game, sets, Values, material, side).map(Arc::new);
+    let (kept, beside) = (
+        store.placement().values(material),
+        store.placement().planes(material),
+    );
+    let [white, black] = sides.map(|_| SharedArray::new(kept, index.positions()));
+    let arrays = [white?, black?];
+    let planes = |side| Planes::new(game, sets, Values, material, side, beside).map(Arc::new);
     let own = [planes(sides[0])?, planes(sides[1])?];
     let [white, black] = sides.map(|mover| {
         let own = Some(&own[mover.other() as usize]);

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use dambase_rules::Side;
-use dambase_tables::{Index, Material};
+use dambase_tables::{Backing, Index, LargeArray, Material};
 use rayon::prelude::*;
 
 use super::codes;
@@ -22,7 +22,7 @@ pub(super) struct Slab<W> {
     start: *mut W,
     len: usize,
     /// Owns the words; only `start` is used to reach them.
-    _words: Vec<W>,
+    words: LargeArray<W>,
 }
 
 // SAFETY: the words are plain data; `Slab::get_mut` puts it on its caller that no thread touches
@@ -35,13 +35,13 @@ unsafe impl<W: Word> Sync for Slab<W> {}
 
 impl<W: Word> Slab<W> {
     /// `len` empty words.
-    pub(super) fn new(len: usize) -> Self {
-        let mut words = vec![W::EMPTY; len];
-        Self {
+    pub(super) fn new(backing: &Backing, len: usize) -> Result<Self, Error> {
+        let mut words = LargeArray::zeroed(backing, len as u64)?;
+        Ok(Self {
             start: words.as_mut_ptr(),
             len,
-            _words: words,
-        }
+            words,
+        })
     }
     /// The words from `from` on.
     #[inline(always)]
@@ -92,6 +92,16 @@ pub(super) struct Planes<W> {
     slab: Slab<W>,
 }
 
+/// A slice of a canonical material in the order of the dense index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dense<'s> {
+    pub(super) material: Material,
+    pub(super) to_move: Side,
+    pub(super) array: Stored<'s>,
+    /// The planes are to be those of the mirrored material.
+    pub(super) mirrored: bool,
+}
+
 impl<W: Word> Planes<W> {
     /// Empty planes. The material must have a king.
     pub(super) fn new(
@@ -100,6 +110,7 @@ impl<W: Word> Planes<W> {
         measure: impl Measure,
         material: Material,
         to_move: Side,
+        backing: &Backing,
     ) -> Result<Self, Error> {
         let view = view_of(material, to_move).expect("a material with kings");
         let index = Index::new(game.rules.geometry, material)?;
@@ -111,12 +122,16 @@ impl<W: Word> Planes<W> {
             view,
             block,
             count: measure.planes(),
-            slab: Slab::new(measure.planes() * block * units),
+            slab: Slab::new(backing, measure.planes() * block * units)?,
         })
     }
     /// Bytes of the words.
     pub(super) fn bytes(&self) -> u64 {
         (self.slab.len * size_of::<W>()) as u64
+    }
+    /// Whether the words are in a work file.
+    pub(super) fn is_in_file(&self) -> bool {
+        self.slab.words.is_in_file()
     }
     /// The planes for one placement of the men.
     #[inline(always)]
@@ -144,23 +159,27 @@ impl<W: Word> Planes<W> {
         words.chunks_exact_mut(self.block)
     }
 
-    /// Converts a slice of a canonical material from the dense index. With `mirrored` the planes
-    /// are those of the mirrored material.
+    /// Converts a slice of a canonical material from the dense index.
     pub(super) fn from_dense(
         game: &Game<W>,
         sets: &Sets<W>,
         measure: impl Measure,
-        material: Material,
-        to_move: Side,
-        array: Stored<'_>,
-        mirrored: bool,
+        slice: Dense<'_>,
+        backing: &Backing,
     ) -> Result<Arc<Self>, Error> {
+        let Dense {
+            material,
+            to_move,
+            array,
+            mirrored,
+        } = slice;
         let index = Index::<W>::new(game.rules.geometry, material)?;
-        let planes = if mirrored {
-            Self::new(game, sets, measure, material.mirrored(), to_move.other())?
+        let (seen, mover) = if mirrored {
+            (material.mirrored(), to_move.other())
         } else {
-            Self::new(game, sets, measure, material, to_move)?
+            (material, to_move)
         };
+        let planes = Self::new(game, sets, measure, seen, mover, backing)?;
         let dense = dense_view(material);
         let view = if mirrored {
             planes.view.other()

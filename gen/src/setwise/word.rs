@@ -5,12 +5,15 @@ use std::arch::x86_64::{_pdep_u64, _pext_u64};
 use std::ops::{Shl, Shr};
 
 use dambase_rules::Bits;
+use dambase_tables::backing::Element;
 #[cfg(target_arch = "x86_64")]
 use dambase_tables::cpu::has_fast_path;
 
 /// A word that is as narrow as the board allows: `u32` for 32 squares, `u64` for up to 64, `u128`
 /// for the 72 of Canadian draughts. Narrow words halve all planes and double the vector lanes.
-pub(super) trait Word: Bits + Shl<u32, Output = Self> + Shr<u32, Output = Self> {
+pub(super) trait Word:
+    Bits + Element + Shl<u32, Output = Self> + Shr<u32, Output = Self>
+{
     /// All bits.
     const ALL: Self;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dambase_rules::Variant;
+use dambase_tables::backing::is_work_file;
 use dambase_tables::{Material, Metric, Table, table_path};
 
 use crate::Error;
@@ -34,7 +35,7 @@ pub struct Other {
 pub enum OtherKind {
     /// The lock of a builder.
     Lock,
-    /// An unfinished table.
+    /// An unfinished table, or a work file.
     Temporary,
     /// It ends like a table but names no canonical material.
     BadName,
@@ -93,7 +94,7 @@ fn classify(path: &Path) -> Result<(Material, Metric), OtherKind> {
     if name == LOCK_NAME {
         return Err(OtherKind::Lock);
     }
-    if is_temporary(name) {
+    if is_temporary(name) || is_work_file(path) {
         return Err(OtherKind::Temporary);
     }
     match dambase_tables::format::parse_name(path) {
@@ -130,6 +131,7 @@ mod tests {
         assert_eq!(kind("MvKM.wld"), Err(OtherKind::BadName));
         assert_eq!(kind("MKvM.dtw"), Err(OtherKind::BadName));
         assert_eq!(kind(".KMvM.dtw.tmp-12"), Err(OtherKind::Temporary));
+        assert_eq!(kind(".work-12-3"), Err(OtherKind::Temporary));
         assert_eq!(kind(".lock"), Err(OtherKind::Lock));
         assert_eq!(kind("README"), Err(OtherKind::Foreign));
         assert_eq!(kind(".x.tmp-1"), Err(OtherKind::Foreign));

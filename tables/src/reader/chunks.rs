@@ -5,6 +5,7 @@ use dambase_rules::{Bits, Board, Ruleset, Side, WithRuleset};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{BlockId, Data, DecodedBlock, Scratch, Table};
+use crate::backing::Backing;
 use crate::codec::Coding;
 use crate::codec::context::decode::Rule;
 use crate::codec::context::layout::Layout;
@@ -15,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::format::header::{Codec, SliceHeader};
 use crate::index::Index;
 use crate::material::Material;
-use crate::narrow::to_usize;
 use crate::value::WldArray;
 
 impl Table {
@@ -199,7 +199,7 @@ impl Table {
     }
 
     /// All values of a slice in index order.
-    pub(super) fn read_chunks(&self, slice: &SliceHeader) -> Result<WldArray> {
+    pub(super) fn read_chunks(&self, slice: &SliceHeader, backing: &Backing) -> Result<WldArray> {
         struct Run<'a> {
             decoder: &'a SliceDecoder,
             directory: &'a [u8],
@@ -225,7 +225,7 @@ impl Table {
         else {
             return Err(self.corrupt(name(), "their place lies outside the file"));
         };
-        let mut out = self.no_values(slice)?;
+        let mut out = self.no_values(slice, backing)?;
         self.header
             .variant
             .with(Run {
@@ -240,10 +240,9 @@ impl Table {
     }
 
     /// Room for the values of a slice.
-    pub(super) fn no_values(&self, slice: &SliceHeader) -> Result<WldArray> {
+    pub(super) fn no_values(&self, slice: &SliceHeader, backing: &Backing) -> Result<WldArray> {
         let positions = slice.stats.positions;
-        let mut packed = self.room::<u8>(positions.div_ceil(4))?;
-        packed.resize(to_usize(positions.div_ceil(4)), 0);
+        let packed = self.array::<u8>(positions.div_ceil(4), backing)?;
         WldArray::from_packed(packed, positions)
             .ok_or_else(|| self.corrupt("a slice", "wrong number of values"))
     }
