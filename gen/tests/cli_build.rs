@@ -291,7 +291,7 @@ fn too_little_memory_is_said_before_anything_is_written() {
             "--pieces",
             "5",
             "--memory",
-            "100MB",
+            "50MB",
         ],
         &dir,
         &["of memory are needed", "may be taken"],

@@ -373,7 +373,7 @@ mod tests {
             let shared = array.map(AtomicU16::new);
             std::thread::scope(|s| {
                 for part in shared.chunks(25_000) {
-                    s.spawn(|| {
+                    s.spawn(move || {
                         for c in part {
                             c.fetch_add(1, Ordering::Relaxed);
                         }

@@ -41,12 +41,7 @@ fn arrays(n: u64) -> (Vec<WldArray>, Vec<DtwArray>) {
         let mut wld = WldArray::new(n);
         (0..n).for_each(|i| wld.set(i, value(i, side).wld()));
         let codes = (0..n).map(|i| value(i, side).code()).collect();
-        (
-            wld,
-            DtwArray {
-                codes: codes.into(),
-            },
-        )
+        (wld, DtwArray { codes })
     };
     [0, 1].map(slice).into_iter().unzip()
 }

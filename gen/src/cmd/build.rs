@@ -21,7 +21,7 @@ Examples:
   dambase build english
   dambase build russian --pieces 3 --metric wld,dtw,dtz
   dambase build italian --only KKvKM --metric wld --dir tables
-  dambase build international --pieces 5 --metric wld --memory 500MB";
+  dambase build english --pieces 4 --metric wld --memory 2GiB";
 
 /// Build the tables of a code
 ///
@@ -86,6 +86,9 @@ impl Build {
         let limits = self.selection.limits(variant)?;
         let result = progress.watch(&control, || {
             let say = |event| say(&progress, &event);
+            if let Some(limits) = &limits {
+                limits::build::check(&plan, &options, limits)?;
+            }
             let summary = build(&plan, &options, &control, &say)?;
             let under_limits = match &limits {
                 Some(limits) => Some(limits::build::build(

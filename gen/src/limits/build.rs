@@ -59,6 +59,22 @@ pub fn build(
     })
 }
 
+/// Refuses what will not fit into memory or on the disk, before anything else is built: tables
+/// under `limits` of the materials of a plan of which no such table is there.
+///
+/// # Errors
+/// [`Error::LeastMemory`]; [`Error::Disk`].
+pub fn check(plan: &Plan, options: &Options, limits: &LimitSet) -> Result<(), Error> {
+    let path = |material| table_path(&options.dir, plan.variant, material, Metric::Dtz);
+    let steps = plan.steps.iter();
+    let absent: Vec<_> = steps
+        .map(|s| options.rebuild || !path(s.material).exists())
+        .collect();
+    let needed = plan.needed(&absent);
+    let spill = plan.spill_under_limits(limits, &needed, options.memory);
+    check_spill(&spill, 0, options)
+}
+
 struct Builder<'a> {
     plan: &'a Plan,
     options: &'a Options,
