@@ -220,15 +220,36 @@ impl Plan {
         Ok(plan)
     }
 
+    /// What the table of a step under draw limits takes on disk, in bytes. An estimate.
+    fn disk_under_limits(&self, limits: &LimitSet, step: usize) -> u64 {
+        let step = &self.steps[step];
+        let Material { kings, men } = step.material;
+        let slices = step.material.sides().len() as u64;
+        let times = if limits.has_pairs(kings, men) {
+            PAIRS_DISK
+        } else {
+            1
+        };
+        disk_bytes(self.variant, step.positions, slices, Metric::Dtz).saturating_mul(times)
+    }
+
+    /// What the tables of the marked steps under draw limits take on disk, in bytes. An estimate.
+    pub(crate) fn tables_under_limits(&self, limits: &LimitSet, absent: &[bool]) -> u64 {
+        let steps = (0..self.steps.len()).filter(|&i| absent[i]);
+        steps.fold(0, |sum: u64, i| {
+            sum.saturating_add(self.disk_under_limits(limits, i))
+        })
+    }
+
     /// The same with tables under these draw limits beside the others.
     #[must_use]
     pub fn with_limits(mut self, limits: &LimitSet) -> Self {
         let memory = self.profile_under_limits(limits, &vec![true; self.steps.len()]);
-        for (step, memory) in self.steps.iter_mut().zip(memory) {
-            let slices = step.material.sides().len() as u64;
+        let disk: Vec<_> = (0..self.steps.len())
+            .map(|i| self.disk_under_limits(limits, i))
+            .collect();
+        for ((step, memory), disk) in self.steps.iter_mut().zip(memory).zip(disk) {
             let pairs = limits.has_pairs(step.material.kings, step.material.men);
-            let disk = disk_bytes(self.variant, step.positions, slices, Metric::Dtz);
-            let disk = disk.saturating_mul(if pairs { PAIRS_DISK } else { 1 });
             step.memory_bytes = step.memory_bytes.max(memory);
             step.disk_bytes = step.disk_bytes.saturating_add(disk);
             let each = if pairs {

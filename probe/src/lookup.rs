@@ -180,8 +180,7 @@ impl<'a> Stored<'a> {
 
 impl Tablebase {
     /// Finds where the answer for a checked placement is. `root` is the material of the position
-    /// that was asked for,
-    /// if this is another one.
+    /// that was asked for, if this is another one.
     #[inline(always)]
     pub(crate) fn place<R: Ruleset, M: Measure>(
         &self,

@@ -72,7 +72,7 @@ pub fn check(plan: &Plan, options: &Options, limits: &LimitSet) -> Result<(), Er
         .collect();
     let needed = plan.needed(&absent);
     let spill = plan.spill_under_limits(limits, &needed, options.memory);
-    check_spill(&spill, 0, options)
+    check_spill(&spill, plan.tables_under_limits(limits, &absent), options)
 }
 
 struct Builder<'a> {
@@ -93,8 +93,8 @@ impl Builder<'_> {
         let last = self.plan.last_uses(&needed);
         let memory = self.options.memory;
         let spill = self.plan.spill_under_limits(self.limits, &needed, memory);
-        // The tables are small beside those that are there already.
-        check_spill(&spill, 0, self.options)?;
+        let tables = self.plan.tables_under_limits(self.limits, &absent);
+        check_spill(&spill, tables, self.options)?;
         let missing = steps.iter().zip(&absent).filter(|(_, a)| **a);
         let positions = missing.map(|(s, _)| s.positions).sum();
         let built = absent.iter().filter(|&&a| a).count();

@@ -139,15 +139,11 @@ impl<W: Word> Shape<'_, W> {
                 escapes.row(row).fill(W::EMPTY);
             }
         }
-        let Some(stay) = self.kings[1].checked_sub(1) else {
-            return;
-        };
-        let game = self.game;
+        let all = self.game.all;
         let inner = self.inner();
-        let outer = self.outer();
         let kings = &self.sets.all(self.kings[0] - 1)[columns.clone()];
         run.resize(kings.len(), W::EMPTY);
-        let (scan, past) = if game.flying {
+        let (scan, past) = if self.game.flying {
             (
                 scan_escape::<W, true> as fn(W, W, &[W], &[W], &mut [W], &mut [W]),
                 scan_past::<W, true> as fn(W, W, &[W], &[W], &mut [W]),
@@ -158,52 +154,23 @@ impl<W: Word> Shape<'_, W> {
                 scan_past::<W, false> as fn(W, W, &[W], &[W], &mut [W]),
             )
         };
-        for (p, &men) in self.men.iter().enumerate() {
-            for (i, &still) in self.sets.all(stay).iter().enumerate() {
-                let fixed = men | still;
-                if !(men & still).is_empty() {
-                    continue;
-                }
-                let cells = self.sets.cells(stay, i);
-                for line in &game.lines {
-                    let wanted = |&s: &u8| {
-                        !fixed.has(s) && cells.at(s as usize).is_some_and(|c| again[p * outer + c])
-                    };
-                    if !line.iter().any(wanted) {
-                        continue;
-                    }
-                    let mut square = |s: u8, fresh: &mut bool| {
-                        let cell = match cells.at(s as usize) {
-                            Some(cell) if !fixed.has(s) => cell,
-                            _ => {
-                                *fresh = true;
-                                return;
-                            }
-                        };
-                        if *fresh {
-                            run.fill(W::EMPTY);
-                            *fresh = false;
-                        }
-                        let row = p * outer + cell;
-                        let fixed = fixed | W::bit(s);
-                        let won = &won[row * inner..][columns.clone()];
-                        if again[row] {
-                            scan(game.all, fixed, kings, won, escapes.row(row), run);
-                        } else {
-                            past(game.all, fixed, kings, won, run);
-                        }
-                    };
-                    let mut fresh = true;
-                    for &s in line {
-                        square(s, &mut fresh);
-                    }
-                    fresh = true;
-                    for &s in line.iter().rev() {
-                        square(s, &mut fresh);
-                    }
-                }
+        let mut fresh = true;
+        self.along_lines(again, |square| {
+            let Some((row, fixed)) = square else {
+                fresh = true;
+                return;
+            };
+            if fresh {
+                run.fill(W::EMPTY);
+                fresh = false;
             }
-        }
+            let won = &won[row * inner..][columns.clone()];
+            if again[row] {
+                scan(all, fixed, kings, won, escapes.row(row), run);
+            } else {
+                past(all, fixed, kings, won, run);
+            }
+        });
     }
 
     /// From the fresh rows of lost positions: quiet king moves of the side without the vector. Marks
@@ -256,21 +223,49 @@ impl<W: Word> Shape<'_, W> {
         run: &mut Vec<W>,
         mut each: impl FnMut(usize),
     ) {
-        let Some(stay) = self.kings[1].checked_sub(1) else {
-            return;
-        };
         let (lost, capture) = from;
         let (fresh, some_lost) = rows;
-        let game = self.game;
+        let all = self.game.all;
         let inner = self.inner();
-        let outer = self.outer();
         let kings = &self.sets.all(self.kings[0] - 1)[columns.clone()];
         run.resize(kings.len(), W::EMPTY);
-        let scan = if game.flying {
+        let scan = if self.game.flying {
             scan_gain::<W, true>
         } else {
             scan_gain::<W, false>
         };
+        let mut live = false;
+        self.along_lines(fresh, |square| {
+            let Some((row, fixed)) = square else {
+                live = false;
+                return;
+            };
+            let lost = &lost[row * inner..][columns.clone()];
+            if !live {
+                if some_lost[row] {
+                    run.copy_from_slice(lost);
+                    live = true;
+                }
+                return;
+            }
+            let capture = &capture[row * inner..][columns.clone()];
+            let new;
+            (new, live) = scan(all, fixed, kings, lost, capture, won.row(row), run);
+            if new {
+                each(row);
+            }
+        });
+    }
+
+    /// Goes along every line that crosses a marked row, in both directions; all pieces but one king of
+    /// the side without the vector stand still. `square` gets the row in which that king is on a square, and
+    /// what stands still in the row; nothing where a line begins or something is in the way.
+    #[inline(always)]
+    fn along_lines(&self, marked: &[bool], mut square: impl FnMut(Option<(usize, W)>)) {
+        let Some(stay) = self.kings[1].checked_sub(1) else {
+            return;
+        };
+        let outer = self.outer();
         for (p, &men) in self.men.iter().enumerate() {
             for (i, &still) in self.sets.all(stay).iter().enumerate() {
                 let fixed = men | still;
@@ -278,47 +273,19 @@ impl<W: Word> Shape<'_, W> {
                     continue;
                 }
                 let cells = self.sets.cells(stay, i);
-                for line in &game.lines {
-                    let wanted = |&s: &u8| {
-                        !fixed.has(s) && cells.at(s as usize).is_some_and(|c| fresh[p * outer + c])
-                    };
-                    if !line.iter().any(wanted) {
+                let row = |s: u8| match cells.at(s as usize) {
+                    Some(cell) if !fixed.has(s) => Some(p * outer + cell),
+                    _ => None,
+                };
+                let place = |&s: &u8| row(s).map(|row| (row, fixed | W::bit(s)));
+                for line in &self.game.lines {
+                    if !line.iter().any(|&s| row(s).is_some_and(|row| marked[row])) {
                         continue;
                     }
-                    let mut square = |s: u8, live: &mut bool| {
-                        let cell = match cells.at(s as usize) {
-                            Some(cell) if !fixed.has(s) => cell,
-                            _ => {
-                                *live = false;
-                                return;
-                            }
-                        };
-                        let row = p * outer + cell;
-                        let lost = &lost[row * inner..][columns.clone()];
-                        if !*live {
-                            if some_lost[row] {
-                                run.copy_from_slice(lost);
-                                *live = true;
-                            }
-                            return;
-                        }
-                        let capture = &capture[row * inner..][columns.clone()];
-                        let new;
-                        let fixed = fixed | W::bit(s);
-                        (new, *live) =
-                            scan(game.all, fixed, kings, lost, capture, won.row(row), run);
-                        if new {
-                            each(row);
-                        }
-                    };
-                    let mut live = false;
-                    for &s in line {
-                        square(s, &mut live);
-                    }
-                    live = false;
-                    for &s in line.iter().rev() {
-                        square(s, &mut live);
-                    }
+                    square(None);
+                    line.iter().for_each(|s| square(place(s)));
+                    square(None);
+                    line.iter().rev().for_each(|s| square(place(s)));
                 }
             }
         }
